@@ -45,8 +45,7 @@ _CHECKERS: dict[str, Checker] = {
 }
 NAMES = tuple(_CHECKERS)  # The assumptions, in the order of the paper
 
-CLIPPED = policy_value.CLIPPED
-"""A fifth, ours: weaker than policy-value completeness, and enough for regression."""
+CLIPPED = policy_value.CLIPPED  # Ours: weaker than policy-value completeness
 
 _CHECKERS[CLIPPED] = partial(policy_value_completeness, clipped=True)
 
@@ -108,8 +107,6 @@ def violating_classes(
 
 @dataclass(frozen=True)
 class _Level:
-    """A level whose members are changed: gains q of (x, a) there, classes drawn."""
-
     model: HiddenModel
     h: int
     q: NDArray[Any]

@@ -147,7 +147,6 @@ Rows = list[list[Row]]  # Members of each level 1..H
 def _closed_values(
     model: HiddenModel, rng: np.random.Generator, size: int, others: int
 ) -> Rows:
-    """Close G under backups, with at most so many other members a level."""
     optimal, found = _optimal(model), Rows()
     later: list[Vector] = [()]
     for h in range(model.horizon, 0, -1):

@@ -28,8 +28,7 @@ from ..classes import (
 from ..environments.finite_truth import FiniteTruth, law
 from ..environments.protocol import Environment
 
-Vector = tuple[Fraction, ...]
-"""One number for each reachable hidden state of a level, in their order."""
+Vector = tuple[Fraction, ...]  # By reachable state
 
 _ZERO = Fraction(0)
 
@@ -194,15 +193,11 @@ class Counterexample:
 
     missing: Missing  # Whether a value function of G or a policy of Π is missing
     level: int  # h of the class that lacks it, 1..H
-    # The observations x_h that can be observed; tables below are over these
-    codes: tuple[int, ...]
-    # The missing function, Fractions; or the actions any of which would do
-    wanted: tuple[Any, ...]
-    # Where the nearest member is wrong first: a code, and its state within the level
-    observation: int
+    codes: tuple[int, ...]  # observable; tables are over these
+    wanted: tuple[Any, ...]  # the missing function, or all actions that would do
+    observation: int  # where the nearest member is wrong first, and its state
     state: int
-    # What the nearest member has there; None where all are out of [0, 1]
-    nearest: Fraction | float | int | None
+    nearest: Fraction | float | int | None  # there; None: all are out of [0, 1]
     # By level: g' of level h+1, or the later policies; empty for g* or π*
     given: tuple[tuple[int, tuple[Any, ...]], ...] = ()
 
@@ -253,7 +248,6 @@ _LARGE = 10**6
 
 
 def _listed(row: tuple[Any, ...]) -> str:
-    """Entries of a table, the first ones of a long one."""
     rest = " ..." if len(row) > _SHOWN else ""
     return " ".join(map(_word, row[:_SHOWN])) + rest
 
@@ -277,8 +271,7 @@ class Assumption:
     name: str  # As in the registry of algorithms, say "policy-completeness"
     holds: bool | None  # None: not decided, `reason` says why
     reason: str  # One sentence
-    # Exactly where it does not hold; None for a class that only oracles know
-    counterexample: Counterexample | None = None
+    counterexample: Counterexample | None = None  # where it fails
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""

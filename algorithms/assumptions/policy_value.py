@@ -88,7 +88,6 @@ class _Search:
     def at_level(
         self, h: int, following: Values | None, values: Values, policies: Policies
     ) -> Counterexample | None:
-        """Go through G_{h+1}; ``following`` is None past the last level."""
         for name, kind in ((f"G_{h}", values.kind), (f"Π_{h}", policies.kind)):
             if kind not in ("tabular", "finite"):
                 self.doubts.append(f"{name} is a {kind}, neither tabular nor finite")
@@ -112,7 +111,6 @@ class _Search:
     def _backup(
         self, h: int, vector: Vector, given: Given, values: Values, policies: Policies
     ) -> Counterexample | None:
-        """Ask for what one g' needs, by its averages ``vector``."""
         gains = self.model.gains(h, vector)
         found = None
         if policies.kind in ("tabular", "finite"):
@@ -228,8 +226,7 @@ def _evaluated(gains: NDArray[np.object_], actions: NDArray[np.int64]) -> Row:
 
 POLICY = "policy-completeness"
 
-Vectors = dict[Vector, Given]
-"""Value vectors of a level, each with the policies of that level on that attain it."""
+Vectors = dict[Vector, Given]  # With policies that attain them
 
 
 def policy_completeness(

@@ -20,8 +20,7 @@ from .protocol import (
 )
 
 _DRAWS = 20
-_RAISED = object()
-"""In place of what a call would have returned; None is an answer like others."""
+_RAISED = object()  # In place of a return value
 
 
 def check_environment(environment: Any, *, seed: int = 0) -> tuple[str, ...]:
@@ -77,7 +76,6 @@ class _Check:
         return bool(good)
 
     def call(self, text: str, function: Callable[[], Any]) -> Any:
-        """Give what a call returns; a failure, and `_RAISED`, where it raises."""
         try:
             return function()
         except Exception as error:
@@ -287,7 +285,6 @@ class _Check:
                 self.fail(text, given, "a ValueError")
 
     def truth(self) -> None:
-        """Judge what the truth says of the best value, or note that it is unknown."""
         try:
             truth = self.env.truth
             best = truth.optimal_value

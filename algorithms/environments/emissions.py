@@ -51,8 +51,7 @@ class Emission(Protocol):
 class BitsEmission:
     """A fixed prefix for each state and level, then fair independent bits."""
 
-    # One float64 array (S_h, width) a level, rows of a level distinct
-    prefixes: tuple[NDArray[np.float64], ...]
+    prefixes: tuple[NDArray[np.float64], ...]  # (S_h, width) a level, rows distinct
     bits: int  # Number of fair bits, at least 0
 
     @property
@@ -91,10 +90,8 @@ class BitsEmission:
 class GaussianEmission:
     """A mean for each state and level plus independent normal noise."""
 
-    # One float64 array (S_h, dimension) a level, rows of a level distinct
-    means: tuple[NDArray[np.float64], ...]
-    # Of the noise in each coordinate; with it, states are separate but for the tails.
-    deviation: float
+    means: tuple[NDArray[np.float64], ...]  # (S_h, dimension) a level, rows distinct
+    deviation: float  # of the noise; states overlap in its tails
 
     @property
     def dimension(self) -> int:
@@ -122,7 +119,6 @@ class GaussianEmission:
 def _nearest(
     features: NDArray[np.float64], centres: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """Nearest centre in the centres' first coordinates, shape (n,)."""
     width = centres.shape[1]
     # |x - c|² without the part that is the same for all centres
     scores = features[:, :width] @ centres.T - (centres**2).sum(axis=1) / 2
@@ -245,7 +241,6 @@ class LatentTruth(FiniteTruth):
         return features
 
     def _state_policy(self, level: int, policy: AnyPolicy) -> _StatePolicy:
-        """Average a policy over the features of each state."""
         rows = []
         for s in range(self.model.level(level).n_states):
             features = self._listed(level, s)
@@ -263,8 +258,6 @@ class _StatePolicy:
 
 
 class _Decoded:
-    """A table over the hidden states of a level as a function of features."""
-
     def __init__(self, emission: Emission, level: int, table: NDArray[Any]) -> None:
         self.emission, self.level, self.table = emission, level, table
 

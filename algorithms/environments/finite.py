@@ -133,7 +133,6 @@ class FiniteEnvironment(OverModel):
     def _reach(
         self, rules: Sequence[ActionRule], n: int, rng: np.random.Generator
     ) -> NDArray[Any]:
-        """Draw the counts of the hidden states that some rules lead to."""
         path = leading_path(rules)
         weights, _ = path_weights(self._model, path)
         states = multinomial(check_draws(n), weights, rng)

@@ -132,7 +132,6 @@ def _distribution(reward: Reward, where: str) -> Mapping[Number, Number]:
 def _weights(
     chances: Mapping[Any, Number], among: Sequence[Any], where: str
 ) -> list[int]:
-    """Integer weights of probabilities, checked."""
     unknown = [key for key in chances if key not in among]
     if unknown:
         raise ValueError(f"{where}: unknown {unknown[0]!r}")

@@ -23,13 +23,11 @@ from ..exact.arrays import END, frozen
 class FiniteLevel:
     """One level: S hidden states, X observation codes, K actions."""
 
-    # int64 (S, X): s emits x with weight ``emissions[s, x]``; codes are disjoint
-    emissions: NDArray[np.int64]
+    emissions: NDArray[np.int64]  # (S, X): weights of the codes; disjoint rows
     # int64 (X, K, R): (x, a) pays ``reward_units`` with weights ``reward_weights``
     reward_units: NDArray[np.int64]
     reward_weights: NDArray[np.int64]
-    # int64 (S, K, S'): weights of the next states; S' = 0 at the last level
-    transitions: NDArray[np.int64]
+    transitions: NDArray[np.int64]  # (S, K, S'): weights; S' = 0 at level H
 
     def __post_init__(self) -> None:
         for name in ("emissions", "reward_units", "reward_weights", "transitions"):
@@ -94,7 +92,6 @@ class FiniteLevel:
 
     @cached_property
     def _reward_heights(self) -> tuple[NDArray[np.int64], int] | None:
-        """Cumulative reward weights on one common scale, if that fits 64 bits."""
         scale = math.lcm(*self.reward_totals.reshape(-1).tolist())
         if scale > 2**62:
             return None

@@ -303,7 +303,6 @@ class FiniteTruth:
 
     @cached_property
     def _optimal(self) -> list[tuple[NDArray[Any], list[Fraction]]]:
-        """(Q*, V* of the states) of each level."""
         found: list[tuple[NDArray[Any], list[Fraction]]] = []
         ahead = None
         for h, level in reversed(list(enumerate(self.model.levels, 1))):

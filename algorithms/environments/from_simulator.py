@@ -1,7 +1,4 @@
-"""A process of your own from a ``reset`` and a ``step``, or from Gymnasium.
-
-See docs/own-process.md. Gymnasium is the extra ``rl``.
-"""
+"""Your own process, from ``reset`` and ``step`` or Gymnasium (docs/own-process.md)."""
 
 from __future__ import annotations
 
@@ -249,7 +246,6 @@ class _Player:
         return self._read(found[0])
 
     def step(self, action: int) -> tuple[Any, Any]:
-        """Act, unless the episode is over."""
         if self._over:
             return self._end, self._padding()
         found = self.env.step(self._actions[action])
@@ -284,7 +280,6 @@ class _Player:
         )
 
     def state(self, inner: Callable[[Any], Hashable]) -> Callable[[], Hashable]:
-        """Hidden state: the environment's, or that it is over."""
         return lambda: "over" if self._over else inner(self.env)
 
     def check_replay(self, horizon: int, rng: np.random.Generator) -> None:

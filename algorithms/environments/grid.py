@@ -83,7 +83,6 @@ def _moves(rows: int, columns: int, blocked: frozenset[int]) -> NDArray[np.int64
 
 
 def _layers(moves: NDArray[np.int64], count: int) -> list[list[int]]:
-    """Cells where the agent can be after 0, 1, ... steps."""
     layers = [[0]]
     while len(layers) < count:
         layers.append(sorted(set(moves[layers[-1]].reshape(-1).tolist())))
@@ -97,7 +96,6 @@ def _level(
     goal: int,
     lights: NDArray[np.int64],
 ) -> tuple[FiniteLevel, list[tuple[int, int]]]:
-    """One level, and the (cell, lights that are on) of each of its codes."""
     patterns = np.arange(2 ** len(lights))
     seen: list[tuple[int, int]] = []
     for cell in cells:

@@ -154,7 +154,6 @@ class LatentEnvironment(OverModel):
     def _reach(
         self, rules: Sequence[ActionRule], n: int, rng: np.random.Generator, copies: int
     ) -> NDArray[np.int64]:
-        """Draw n hidden states that some rules lead to."""
         path = leading_path(rules)
         weights, _ = path_weights(self._model, path)
         self._check_memory(check_draws(n), copies)
@@ -205,7 +204,6 @@ class LatentEnvironment(OverModel):
         rules: Sequence[Any],
         rng: np.random.Generator,
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-        """Follow rules from level h: (actions, units, next states) a level."""
         for current in range(h, len(rules) + 1):
             observations = self._emission(current, states, rng)
             actions = choose_actions(
@@ -216,6 +214,5 @@ class LatentEnvironment(OverModel):
 
 
 def _chunks(n: int) -> Iterator[slice]:
-    """Consecutive slices of 0..n that fit into the cache."""
     for start in range(0, n, _CHUNK):
         yield slice(start, min(start + _CHUNK, n))

@@ -231,7 +231,6 @@ def diabolical_lock(
 
 
 def _prefixes(model: FiniteModel, horizon: int) -> tuple[NDArray[np.float64], ...]:
-    """Type and level of each state, one-hot."""
     prefixes = []
     for h, level in enumerate(model.levels):
         rows = np.zeros((level.n_states, N_TYPES + horizon))

@@ -29,11 +29,7 @@ class UnknownTruthError(ValueError):
 
 
 class AnyPolicy(Protocol):
-    """Deterministic or randomised: what `action_probabilities` understands.
-
-    See `olivine.algorithms.classes.policies`: n observations to actions (n,), int64, or
-    to probabilities (n, K), float64.
-    """
+    """Deterministic or randomised: n observations to actions or probabilities."""
 
     def __call__(self, observations: Observations, /) -> NDArray[Any]:
         """Actions, or action probabilities, at n observations."""
@@ -74,16 +70,10 @@ class Truth(Protocol):
         """Hidden state of level + 1 (END = -1 past the last); deterministic only."""
 
     def state_value(self, level: int, state: int) -> Fraction:
-        """V*(s), the optimal value of a hidden state before its observation.
-
-        Level H+1 gives 0 for any state.
-        """
+        """V*(s), optimal value of a state before its observation; 0 at level H+1."""
 
     def path_value(self, path: Path) -> Fraction:
-        """V*(p): expected optimal value after a path of 0..H actions.
-
-        For len(path) == H it is 0.
-        """
+        """V*(p): expected optimal value after a path of 0..H actions; 0 after H."""
 
     def values(self, level: int) -> NDArray[Any]:
         """Optimal values g*(x) at every code of the level: Fractions, (|X_h|,)."""
@@ -128,10 +118,7 @@ class Truth(Protocol):
     def estimate_policy_value(
         self, policies: Sequence[AnyPolicy], n: int, rng: np.random.Generator
     ) -> tuple[float, float]:
-        """Monte Carlo estimate of V^π and its standard error, n ≥ 2 episodes.
-
-        These episodes are not counted in `Environment.trajectories`.
-        """
+        """Monte Carlo estimate of V^π and its standard error, n ≥ 2, not counted."""
 
 
 ActionRule = Literal["uniform"] | int | AnyPolicy
@@ -235,10 +222,7 @@ class Environment(Protocol):
 
     @property
     def features(self) -> tuple[NDArray[np.float64], ...] | None:
-        """Float64 features of the codes of each level, (|X_h|, d), if it has any.
-
-        None where codes have no features, and where observations are features.
-        """
+        """Float64 features of the codes of each level, (|X_h|, d); None without any."""
 
     @property
     def trajectories(self) -> int:
@@ -314,7 +298,7 @@ def knows_truth(environment: Environment) -> bool:
 
 
 def missing_members(environment: Any) -> list[str]:
-    """Members of the protocol that an object lacks; calls none of them."""
+    """Members of the protocol that an object lacks; properties are not evaluated."""
     absent = object()
     members = [name for name in vars(Environment) if not name.startswith("_")]
     found = (getattr_static(environment, name, absent) for name in members)

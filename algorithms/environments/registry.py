@@ -1,8 +1,7 @@
 """Environments by name.
 
->>> env = make("random-finite", 0, states=3, actions=3, horizon=4)
->>> env.horizon, env.n_actions, env.deterministic
-(4, 3, True)
+>>> make("random-finite", 0, states=3, actions=3, horizon=4).horizon
+4
 """
 
 from __future__ import annotations

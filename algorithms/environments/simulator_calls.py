@@ -33,11 +33,9 @@ ROUNDING = 1e-9  # How far float64 rewards of an episode may sum above 1
 class Episode:
     """What a replay of a path of h actions gave."""
 
-    # x_1, ..., x_{h+1} (x_{H+1} is left out): codes, or features (d,)
-    observations: tuple[Any, ...]
+    observations: tuple[Any, ...]  # x_1, ..., x_{h+1}, not x_{H+1}
     rewards: tuple[Fraction, ...]  # r_1, ..., r_h, exactly
-    # What ``state`` said at each observation; empty without it
-    states: tuple[Hashable, ...]
+    states: tuple[Hashable, ...]  # at each observation, if known
 
 
 class ReplayError(ValueError):
@@ -49,14 +47,11 @@ class Simulator:
     """A process that is played one step at a time."""
 
     reset: Callable[..., Any]  # returns x_1; takes a seed or nothing
-    # Of an action: (observation, reward) or, ``over`` only at the H-th, (..., over)
-    step: Callable[[int], Any]
-    # n_actions, horizon: k and H
-    n_actions: int
+    step: Callable[[int], Any]  # (observation, reward), or with over
+    n_actions: int  # K
     horizon: int
     spaces: tuple[ObservationSpace, ...]  # Observations of each level
-    # Returns what the hidden state is now; None: unknown
-    state: Callable[[], Hashable] | None
+    state: Callable[[], Hashable] | None  # hidden state now; None: unknown
     name: str  # In messages
     refusal: str = ""  # Why it is refused for good
 
@@ -96,7 +91,6 @@ class Simulator:
         return Episode(tuple(observations), tuple(rewards), tuple(states))
 
     def _raised_by(self, call: str) -> AbstractContextManager[None]:
-        """Add to an exception of the simulator's own which call raised it."""
         return named(f"simulator {self.name!r}: raised by {call}")
 
     def hidden(self, call: str) -> Hashable:

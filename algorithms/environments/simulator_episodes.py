@@ -30,10 +30,8 @@ _BLOCK = 2**12
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    # One per kept level: codes (n,) or features (n, d)
-    observations: list[NDArray[Any]]
-    # actions, rewards: shape (n, L')
-    actions: NDArray[np.int64]
+    observations: list[NDArray[Any]]  # (n,) or (n, d), by kept level
+    actions: NDArray[np.int64]  # shape (n, L'), as rewards
     rewards: NDArray[np.float64]
 
 
@@ -203,7 +201,6 @@ class Episodes:
     def _chooser(
         self, level: int, rule: Any, n: int, rng: np.random.Generator
     ) -> tuple[list[int], Callable[[Any], int] | None]:
-        """Actions of n episodes, or how one is chosen by the observation."""
         sim = self._simulator
         k = sim.n_actions
         if isinstance(rule, str):
@@ -237,7 +234,6 @@ class Episodes:
     def _rewards(
         self, rewards: list[Any], actions: list[int], shape: tuple[int, int]
     ) -> NDArray[np.float64]:
-        """Rewards in [0, 1] that sum to at most 1 in an episode, or ValueError."""
         sim = self._simulator
         try:
             found = np.array(rewards)
@@ -263,7 +259,6 @@ class Episodes:
         return table
 
     def _codes(self, seen: list[Any], shape: tuple[int, int]) -> NDArray[np.int64]:
-        """Codes of every level, or ValueError naming the first bad one."""
         sim = self._simulator
         sizes = np.array([space.n_codes for space in sim.spaces[: shape[1]]])
         try:

@@ -1,7 +1,4 @@
-"""A simulator in which a path of actions fixes everything, as a graph of its paths.
-
-Each edge is played twice; then trajectories over known edges are multinomial draws.
-"""
+"""A simulator in which a path fixes everything, as a graph; edges are played twice."""
 
 from __future__ import annotations
 

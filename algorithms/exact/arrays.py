@@ -1,7 +1,6 @@
 """Arrays: checked columns of data, ragged ones, exact integer sums.
 
-Exact sums are int64 where a bound proved beforehand rules overflow out, else Python
-integers (numpy's object type), by the same code.
+Sums are int64 where a bound rules overflow out, else Python integers (object).
 """
 
 from __future__ import annotations

@@ -285,7 +285,6 @@ def _next_observations(values: ArrayLike | None, x: NDArray[Any]) -> Any:
 
 
 def _ranks(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Rank of each Fraction among the distinct ones."""
     order = {value: rank for rank, value in enumerate(sorted(set(values.tolist())))}
     return np.array([order[value] for value in values.tolist()], dtype=np.int64)
 
@@ -364,7 +363,6 @@ def pool(
 
 
 def _scaled(measure: EmpiricalMeasure, factor: int) -> NDArray[Any]:
-    """Weights times a factor, exactly (Python integers where 64 bits are few)."""
     if factor * measure.total_weight <= INT64_MAX:
         return measure.weights * np.int64(factor)
     return measure.weights.astype(object) * factor

@@ -169,7 +169,6 @@ def _swap_with_last(table: NDArray[Any], cells: tuple[Any, Any]) -> None:
 
 
 def _chain(n: int, weights: list[int], rng: np.random.Generator) -> list[int]:
-    """Conditional binomials in Python integers, cell by cell."""
     counts = [0] * len(weights)
     rest, total = n, sum(weights)
     for cell, weight in enumerate(weights):

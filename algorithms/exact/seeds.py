@@ -22,11 +22,9 @@ import numpy as np
 class RecordedSeed:
     """Where a generator came from, and where it stood."""
 
-    # An integer or a tuple of them; None for a generator without a `SeedSequence`
-    entropy: int | tuple[int, ...] | None
+    entropy: int | tuple[int, ...] | None  # None without a `SeedSequence`
     spawn_key: tuple[int, ...]  # Which child of that seed it is; () for the seed itself
-    # The bit generator's state when the run began, whatever was drawn before
-    state: Mapping[str, Any]
+    state: Mapping[str, Any]  # of the bit generator, when the run began
 
     @classmethod
     def of(cls, rng: np.random.Generator) -> RecordedSeed:

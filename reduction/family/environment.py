@@ -1,7 +1,4 @@
-"""The reduction's MDP as an environment: a random member of the `normalized` family.
-
-Tabular, three levels, and stochastic: algorithms for deterministic dynamics refuse it.
-"""
+"""The reduction's MDP as an environment: a random `normalized` member, stochastic."""
 
 from __future__ import annotations
 

@@ -35,11 +35,9 @@ __all__ = [
     "validate_graph",
 ]
 
-BYTES_PER_EDGE = 500
-"""Memory of a graph for each edge, nodes and attributes included (measured)."""
+BYTES_PER_EDGE = 500  # Nodes and attributes included (measured)
 
-DEFAULT_MEMORY_LIMIT = 4 * 2**30
-"""Bytes above which building a graph is refused unless told otherwise: 4 GiB."""
+DEFAULT_MEMORY_LIMIT = 4 * 2**30  # Above, a graph is refused
 
 
 def estimate_bytes(n_actions: int, n_transitions: int) -> int:

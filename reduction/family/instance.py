@@ -25,8 +25,7 @@ class Instance:
 
     formula: Formula  # The formula as read. It has no hard clauses.
     family: Family  # The family of MDPs of its 3-SAT form, ``family.three_sat``
-    # What the 3-SAT form is of, where many variables are unused; else None
-    used: Used | None = None
+    used: Used | None = None  # what the form is of, if variables are unused
 
     @classmethod
     def of(

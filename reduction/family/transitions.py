@@ -52,7 +52,6 @@ _Part = tuple[
 
 
 def _start_actions(layout: Layout, weights: NDArray[np.int64] | None) -> _Part:
-    """[try x_i], [try C_j] or what tries the side states, [solve], and [rest]."""
     n, m = layout.n_variables, layout.n_sides or layout.n_clauses
     rests = layout.first_clause_action - layout.solve - 1
     if layout.declaration.variable_states:
@@ -118,7 +117,6 @@ def _one(part: _Part, action: int) -> _Part:
 def _solve_chances(
     layout: Layout, weights: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
-    """States behind [solve], and their chances in lowest terms."""
     states = np.arange(1, layout.n_clauses + 1, dtype=np.int32)
     if weights is None:
         weights = np.ones(layout.n_clauses, dtype=np.int64)

@@ -33,8 +33,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-MAX_TOTAL_WEIGHT = 2**63 - 1
-"""Greatest total weight of a formula: [solve]'s probabilities are int64 ratios."""
+MAX_TOTAL_WEIGHT = 2**63 - 1  # [solve]'s probabilities are int64 ratios
 
 
 class Variant(enum.StrEnum):
@@ -322,7 +321,6 @@ class Parameters:
         self._check_theorem()
 
     def _check_theorem(self) -> None:
-        """Hold the declaration against Theorem O's proof (`program.optimum`)."""
         r, best, ends = self.rewards, self.best, self.variant.declaration.ranges
         sides, least = self.variant.declaration.sides, best - self.reach * r.top / 6
         second, tried = r.try_clause + r.top, r.try_variable + r.top / 2

@@ -102,8 +102,6 @@ def _checked(
 
 
 class _Moves:
-    """What each round changes, and the level that it binds."""
-
     def __init__(self, family: Family, member: NDArray[np.bool_]) -> None:
         self.family, self.layout, self.member = family, family.layout, member
         self.top, self.size = family.top, family.top / 2
@@ -217,7 +215,6 @@ class _Moves:
 
     @staticmethod
     def _worst(truth: list[bool]) -> int:
-        """Local index of the action that is worth least in the member."""
         a, b, c = (not true for true in truth)
         return max(4 * a + 2 * b + c - 1, 0)
 

@@ -90,7 +90,6 @@ class StartBound:
 
     @property
     def _clause(self) -> Fraction:
-        """Greatest value of a clause state that is bound."""
         return min(self.ranges.middle, self.ranges.literal)
 
     def _bind_clause(self, state: int) -> None:

@@ -31,20 +31,14 @@ class Replayed:
     """What a round of a replay came to."""
 
     objective: Fraction  # g at the start state
-    # Average Bellman errors at the levels, under the pair's own policy
-    errors: tuple[Fraction, ...]
-    # What is wrong with the Q-function or infeasible about the pair; may be empty
-    broken: tuple[str, ...]
-    # Distributions that became constraints, those known before left out
-    added: tuple[Distribution, ...]
+    errors: tuple[Fraction, ...]  # average Bellman errors, by level
+    broken: tuple[str, ...]  # what is wrong or infeasible, in words
+    added: tuple[Distribution, ...]  # new constraints
     evaluated: int  # How many constraints were evaluated again
 
 
 class Replay:
-    """A run of OLIVE in progress, tolerance 0, exact; `constraints` in order.
-
-    At first every Q-value is 0 and every state takes its first action.
-    """
+    """A run of OLIVE in progress: at first Q-values are 0 and actions the first."""
 
     def __init__(
         self,
@@ -138,7 +132,6 @@ class Replay:
             self._wrong[state] = f"the action at {name} is not greedy"
 
     def _error(self, distribution: Mapping[int, Fraction]) -> Fraction:
-        """Average Bellman error of the current pair under a distribution."""
         total = _ZERO
         for state, mass in distribution.items():
             reward, successors = self._action(state)
@@ -159,7 +152,6 @@ class Replay:
         return known
 
     def _levels(self) -> Iterator[dict[int, Fraction]]:
-        """Yield the distribution of the state at each level under the policy."""
         met = {int(self.mdp.start): Fraction(1)}
         for _ in range(self.mdp.horizon):
             yield met
@@ -172,7 +164,6 @@ class Replay:
     def _add(
         self, met: dict[int, Fraction], level: int, error: Fraction
     ) -> Iterator[Distribution]:
-        """Make a distribution a constraint; yield it if it was none before."""
         key = tuple(met.items())
         if not met or key in self._known:
             return

@@ -33,16 +33,13 @@ class EveryTie:
     """What a search over legal runs found."""
 
     always: bool  # Whether every run met is as stated, and comes to the hard program
-    # Rounds before the hard program, least and most; the optima of what holds it
-    rounds: tuple[int, int]
+    rounds: tuple[int, int]  # least and most, before the hard program
     optima: frozenset[Fraction]
     # programs, ends: programs met before these; these
     programs: int
     ends: int
-    # Polytopes of maximisers with one policy, over which levels were decided
-    faces: int
-    # Constraints of a run that is not as stated, in order; else empty
-    example: tuple[str, ...]
+    faces: int  # polytopes of maximisers looked at
+    example: tuple[str, ...]  # constraints of a run not as stated, in order
 
 
 def every_tie(
@@ -97,10 +94,7 @@ def search_ties(
     rng: np.random.Generator | None = None,
     runs: int = 1,
 ) -> EveryTie:
-    """Search all runs on any MDP for one that does not come to bind `hard`.
-
-    They end when they have bound it, and `beside` other distributions at most.
-    """
+    """Search runs on any MDP for one that misses `hard`, or binds more `beside` it."""
     found = _Runs(search, hard, beside, every_level)
     if rng is None:
         found.everything(tuple(after))
@@ -134,7 +128,6 @@ class _Runs:
         self.example: tuple[str, ...] = ()
 
     def everything(self, start: _Bound) -> None:
-        """Follow all runs; a program that is met after other rounds counts anew."""
         waiting: list[tuple[_Bound, int]] = [(start, 0)]
         met = {(self.key(start), 0)}
         while waiting and not self.example:

@@ -40,15 +40,12 @@ _Row = tuple[dict[int, Fraction], Fraction]
 class Noise:
     """How far estimates may be off, and OLIVE's thresholds."""
 
-    # η, 0 <= η <= φ: no estimate of a constraint is off by more
-    eta: Fraction = Fraction(0)
+    eta: Fraction = Fraction(0)  # η <= φ: how far estimates of constraints are off
     phi: Fraction = Fraction(0)  # φ, the tolerance of the constraints
     # S >= Hφ: OLIVE stops where estimates add up to S, else binds one >= S/H and > φ
     stop: Fraction = Fraction(0)
-    # κ >= 0: nor one of a round's errors by more than this; None is η
-    of_errors: Fraction | None = None
-    # γ >= 0: a round may take each pair within this of its optimum
-    gamma: Fraction = Fraction(0)
+    of_errors: Fraction | None = None  # κ: or of a round's errors; None: η
+    gamma: Fraction = Fraction(0)  # γ: how far below its optimum a pair may be
 
     def __post_init__(self) -> None:
         if not 0 <= self.eta <= self.phi:
@@ -87,8 +84,7 @@ class Faces:
             least = mdp.horizon * noise.phi
             raise ValueError(f"OLIVE cannot stop at {noise.stop}, below Hφ = {least}")
         self._empty = OliveProgram(mdp, [], upper=upper)
-        # After the values of states: a margin, to be positive where a comparison
-        # of OLIVE's is strict, and what the estimate at each level is off.
+        # After the values of states: a margin for strict comparisons, the levels' noise
         self._margin = mdp.n_states
         self._off = [mdp.n_states + 1 + h for h in range(mdp.horizon)]
 
@@ -188,7 +184,6 @@ class Faces:
             yield Face(policy, lowest, most, session, met, errors)
 
     def _best(self, session: LpSession, *, maximise: bool = True) -> Fraction | None:
-        """Greatest or least g(s0); None if nothing is feasible."""
         session.set_objective([self.mdp.start], [1], maximise=maximise)
         found = session.solve(exact=True).objective
         return None if found is None else Fraction(found)
@@ -233,7 +228,6 @@ class Faces:
     def _session(
         self, policy: _Policy, bound: _Bound, tolerance: Fraction
     ) -> LpSession:
-        """All g whose errors under what is bound are within a tolerance."""
         model, kappa = LinearModel("face"), self.noise.kappa
         for state, name in enumerate(self.mdp.state_names):
             model.add_variable(name, 0, self._empty.upper_of(state))

@@ -18,10 +18,8 @@ from .schedule import Move, schedule
 class QFunction:
     """The Q-function of a round in full, with its greedy policy."""
 
-    # f of every global action, in order; 0 where the round leaves it free
-    values: tuple[Fraction, ...]
-    # int32, shape (number of states,): local index of the greedy action taken
-    policy: NDArray[np.int32]
+    values: tuple[Fraction, ...]  # f of every action; 0 where left free
+    policy: NDArray[np.int32]  # local action of each state
 
     def pair(self, family: Family) -> Pair:
         """Induce (g, π): g(x) = f(x, π(x))."""

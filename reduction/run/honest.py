@@ -1,7 +1,4 @@
-"""OLIVE on a member of the family without an adversary, and what it collects.
-
-Ties are broken by the solver or at random; constraints are sorted as in `run.bound`.
-"""
+"""OLIVE on a member of the family without an adversary, and what it collects."""
 
 from __future__ import annotations
 
@@ -32,8 +29,7 @@ class HonestRun:
     result: OliveResult[Distribution]  # The run itself
     optimal_value: Fraction  # V* of the member
     kinds: tuple[Kind, ...]  # What each constraint added is over, in order
-    # For each constraint added, whether it is one of the hard program's
-    stated: tuple[bool, ...]
+    stated: tuple[bool, ...]  # which added ones are the hard program's
 
     @property
     def seed(self) -> RecordedSeed | None:
@@ -99,9 +95,6 @@ def honest_run(
 
 
 def adversarial_tiebreak(family: Family) -> ScriptedTiebreak:
-    """Break ties as the proof does: maximisers (verified) and levels of `run_schedule`.
-
-    The run must add one level a round, or all of them in `all-levels`.
-    """
+    """Break ties as the proof does: maximisers (verified) and levels of a schedule."""
     script = ((f.pair(family), move.level) for move, f in q_functions(family))
     return ScriptedTiebreak(script)

@@ -272,7 +272,6 @@ class _Checker:
             yield f"the errors add up to {total}, where OLIVE stops"
 
     def _as_stated(self, played: Replayed, move: Move) -> Iterator[str]:
-        """Compare the constraints added with the stated ones, as functions."""
         missing = {index: self.stated[index] for index in move.stated}
         for distribution in played.added:
             constraint = average_constraint(self.mdp, distribution)

@@ -43,22 +43,18 @@ class Setting:
 
     action: int  # Local index of π(x), a greedy action of f
     value: Fraction  # g(x) = f(x, π(x))
-    # f(x, a) of the local actions; None: 0 but for π(x), as s0 has many actions
-    q: tuple[Fraction, ...] | None = None
+    q: tuple[Fraction, ...] | None = None  # f(x, ·); None: 0 but for π(x)
 
 
 @dataclass(frozen=True)
 class Move:
     """What a round chooses."""
 
-    # What the round binds: "clause", "literal", "variable", "side" or "start"; 0-based
-    kind: Kind
+    kind: Kind  # what the round binds, with its index from 0
     index: int
     level: int  # The level chosen for its positive average Bellman error
-    # States whose Q-values or action differ from the round before
-    changes: Mapping[int, Setting]
-    # Constraints to be added, as indices into ``family.distributions()``
-    stated: tuple[int, ...]
+    changes: Mapping[int, Setting]  # what differs from the round before
+    stated: tuple[int, ...]  # constraints to add, of ``family.distributions()``
 
 
 def n_rounds(family: Family) -> int:
@@ -76,8 +72,6 @@ def schedule(family: Family) -> Iterator[Move]:
 
 
 class _Schedule:
-    """Keeps the values of the pairs while the rounds go by."""
-
     def __init__(self, family: Family) -> None:
         self.family = family
         self.layout = family.layout
@@ -171,7 +165,6 @@ class _Schedule:
         return {self.layout.clause_state(j): Setting(0, value, tuple(q))}
 
     def set_pair(self, i: int, value: Fraction) -> dict[int, Setting]:
-        """Give both literals of a variable a value, and its clauses theirs."""
         self.pairs[i] = value
         changes = {
             self.layout.literal_state(i, b): Setting(0, value, (value,)) for b in (0, 1)
@@ -185,8 +178,6 @@ class _Schedule:
 
 
 class _StrictSchedule(_Schedule):
-    """The run in `strict`; every state is worth half of the top when it is bound."""
-
     def moves(self) -> Iterator[Move]:
         for i in range(self.family.n_variables):
             self.pairs[i] = self.top / 2
@@ -200,7 +191,6 @@ class _StrictSchedule(_Schedule):
 
     @property
     def most(self) -> Fraction:
-        """Upper end of the range of g at C_j and X_i."""
         return self.declared.ranges.middle
 
     def first_round(self) -> Move:

@@ -52,13 +52,10 @@ class TracedRun:
     # family, member: the family and y, a boolean array of shape (n,)
     family: Family
     member: NDArray[np.bool_]
-    # ties, levels: how ties were broken and levels chosen
-    ties: Ties
+    ties: Ties  # how they were broken, and levels chosen
     levels: Levels
-    # In order. `checks.maximiser` is None where the optimum is an engine's word.
-    rounds: tuple[Round, ...]
-    # "hard program", "finished" (a policy came back) or "undecided" (a limit)
-    ending: str
+    rounds: tuple[Round, ...]  # `checks.maximiser` None: an engine's word
+    ending: str  # "hard program" (stated run), "finished", or "undecided" (a limit)
     meets_hard_program: bool  # Whether some program of the run was exactly the hard one
     failures: tuple[str, ...]  # Checks that did not come out
     # Value of the policy returned, None without one; V* of the member
