@@ -340,7 +340,7 @@ def _write_program(
 def _read_back(
     stage: Path, instance: Instance, files: list[str], engine: str
 ) -> dict[str, str]:
-    """Solve program files with an engine, and compare optima if floats tell them."""
+    """Solve program files with an engine; compare optima that floats can tell apart."""
     from ...reduction.verify.verification import verify_instance
     from ...solvers.milp.engines import engines, read_optimum
 

@@ -16,7 +16,7 @@ from ...solvers.child.temporary import owned, signals_held
 def staged(
     directory: Path, *, force: bool, stale: frozenset[str], last: str
 ) -> Iterator[Path]:
-    """Yield a folder on the file system of `directory`; its files move there after."""
+    """Yield a folder on `directory`'s file system; on success its files move there."""
     if directory.is_dir():
         if not force and any(directory.iterdir()):
             raise FileExistsError(

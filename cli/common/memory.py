@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _WORDS = ("Cannot allocate memory", "failed to map segment", "can't start new thread")
-# Python's own words where it had no memory for a MemoryError:
+# What Python says where it had no memory for a MemoryError.
 _LOST = ("error return without exception set", "without setting an exception")
 _SECONDS, _CPU_SECONDS = 60, 5
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12} | {

@@ -51,7 +51,6 @@ class Plan:
     def _check_settings(
         self, algorithms: Sequence[str], environments: Sequence[str]
     ) -> None:
-        """Refuse, with a ValueError, a setting that nothing here has."""
         from ...algorithms.environments.registry import options
         from ...algorithms.learning import registry
 

@@ -193,7 +193,7 @@ class OutOfTimeError(Exception):
 
 @contextmanager
 def limited(seconds: float | None) -> Iterator[None]:
-    """Raise OutOfTimeError after so much CPU time, or wall time for children's.
+    """Raise OutOfTimeError after so much CPU time, or much more wall time.
 
     It comes again each second: Python drops an exception raised in a callback.
     """

@@ -206,8 +206,7 @@ _LEARNING: dict[str, tuple[Check, Any]] = {
     "time_limit": (_positive, 10.0),
 }
 
-Made = tuple[Sequence[Unit], dict[str, Any], Sequence[str]]
-"""Units, what the header says, and the files that are read."""
+Made = tuple[Sequence[Unit], dict[str, Any], Sequence[str]]  # units, header, files read
 
 
 def _formulas(values: dict[str, Any], folder: Path) -> Made:

@@ -256,7 +256,6 @@ def _failed(run: LearningRun, seed: int, status: str, reason: str) -> Row:
 def _alone(
     run: LearningRun, seed: int, recorder: Recorder | None = None
 ) -> tuple[Row, ExitStatus]:
-    """Run, up to the limit if it is reached."""
     status = ExitStatus.DONE
     try:
         record, _ = run.with_seed(seed, recorder=recorder)

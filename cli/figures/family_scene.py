@@ -42,7 +42,7 @@ def scene(
     remarks: Sequence[str] = (),
     bare: bool = False,
 ) -> Scene:
-    """Lay a family out; `assignment`, shape (n,), is a witness; `bare`: short texts."""
+    """Lay out a family; `assignment`, shape (n,), is a witness; `bare`: short texts."""
     return _Builder(Subject(family, assignment, hard, remarks, bare)).build()
 
 
