@@ -180,13 +180,13 @@ def trace(
             "clauses": source.formula.n_clauses,
             **_record(run, member, ties, seed),
             **({} if gamma is None else {"gamma": str(gamma)}),
-            **_accuracy(family),
+            **_accuracy(family, gamma),
             "warnings": list(source.warnings),
         }
         record["seconds"] = round(time.perf_counter() - start, 6)
         print_json(record)
     else:
-        _show(run, file, member)
+        _show(run, file, member, gamma)
     if run.failures:
         return ExitStatus.CONTRADICTION
     return ExitStatus.UNDECIDED if run.ending == "undecided" else ExitStatus.DONE
@@ -244,12 +244,12 @@ def _record(
     }
 
 
-def _accuracy(family: Family) -> dict[str, Any]:
-    """Say at which ε OLIVE's program decides the formula, where that is known."""
+def _accuracy(family: Family, gamma: Fraction | None) -> dict[str, Any]:
+    """Say at which ε the hard program decides the formula; known for maximisers."""
     from ..reduction.family.variants import Variant
     from ..reduction.program.tolerance import accuracy
 
-    if family.variant is not Variant.STRICT:
+    if family.variant is not Variant.STRICT or gamma:
         return {}
     found = accuracy(family)
     return {
@@ -275,7 +275,9 @@ def _round(done: Round) -> dict[str, Any]:
     }
 
 
-def _show(run: TracedRun, file: str, member: MemberName) -> None:
+def _show(
+    run: TracedRun, file: str, member: MemberName, gamma: Fraction | None
+) -> None:
     family = run.family
     tell(
         f"{file}: {family.variant}, penalty {family.penalty}, 3-SAT form with "
@@ -289,17 +291,17 @@ def _show(run: TracedRun, file: str, member: MemberName) -> None:
         right=("round", "level", "optimum"),
     )
     tell(_summary(run))
-    for known in _accuracy(family).values():
+    for known in _accuracy(family, gamma).values():
         more = known["unused_variables_for_1/15"]
-        tell(
-            f"its program decides this formula at every accuracy ε up to "
-            f"{known['exact_up_to']} with exact expectations, and with OLIVE's own "
-            f"samples at every ε below {known['sampled_below']:.4g}, or 1/15 with "
-            f"{more} unused variables more"
+        samples = (
+            f"with OLIVE's own samples at every ε below {known['sampled_below']:.4g}, "
+            f"or 1/15 with {more} unused variables more"
             if more
-            else f"its program decides this formula at every accuracy ε up to "
-            f"{known['exact_up_to']} with exact expectations, and below 1/15 with "
-            "OLIVE's own samples"
+            else "below 1/15 with OLIVE's own samples"
+        )
+        tell(
+            "the hard program decides this formula at every accuracy ε up to "
+            f"{known['exact_up_to']} with exact expectations, and {samples}"
         )
 
 

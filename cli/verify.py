@@ -267,6 +267,8 @@ def _announce(record: Record, json_lines: bool) -> None:
             say(f"olivine: {record['file']}: {made['reason']}")
         elif not json_lines:
             where = f", proofs in {made['proofs']}" if made.get("proofs") else ""
+            if "proofs" in made and made["proofs"] is None:
+                where = ", which refutes nothing: no proof to export"
             say(f"olivine: {record['file']}: certificate in {made['file']}{where}")
     for contradiction in record.get("contradictions", ()):
         say(

@@ -28,14 +28,14 @@ def test_one_in_739(monkeypatch):
     "name", ["strict-tolerance-optimum", "constant-accuracy", "approximate-optima"]
 )
 def test_with_another_slope_of_the_optimum(name, monkeypatch):
-    from olivine.reduction.program import accuracy
+    from olivine.reduction.program import tolerance as home
 
-    true = accuracy.optimum_within
+    true = home.optimum_within
 
     def mutated(variant, share, tolerance):
         return true(variant, share, tolerance) - tolerance / 3
 
-    monkeypatch.setattr(accuracy, "optimum_within", mutated)
+    monkeypatch.setattr(home, "optimum_within", mutated)
     monkeypatch.setattr(strengths, "optimum_within", mutated)
     assert refuted(name)
 
