@@ -37,10 +37,7 @@ if TYPE_CHECKING:
     from .algorithms.classes import sklearn_policies, sklearn_values
     from .algorithms.environments import from_lists
     from .algorithms.environments.check import check_environment
-    from .algorithms.environments.from_simulator import (
-        from_gymnasium,
-        from_simulator,
-    )
+    from .algorithms.environments.from_simulator import from_gymnasium, from_simulator
     from .algorithms.global_policy import global_policy
     from .algorithms.learning.draw_classes import make_classes
     from .algorithms.learning.learn import learn

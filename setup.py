@@ -31,8 +31,5 @@ setup(
     packages=["olivine", *(f"olivine.{name}" for name in found)],
     package_dir={"olivine": "."},
     package_data={"olivine": ["py.typed"]},
-    options={
-        "build": {"build_base": build_base},
-        "egg_info": {"egg_base": build_base},
-    },
+    options={"build": {"build_base": build_base}, "egg_info": {"egg_base": build_base}},
 )

@@ -54,11 +54,7 @@ def figures(full: bool) -> Iterator[Figure]:
             ratio, ours, bare = in_turns(ask, partial(run, cache, BARE), repeats)
             note = f"uf100-01, {1000 * ours:.0f} and {1000 * bare:.0f} CPU ms"
             yield Figure(
-                f"olivine {name} / import of PySAT and NumPy",
-                ratio,
-                "ratio",
-                1.5,
-                note,
+                f"olivine {name} / import of PySAT and NumPy", ratio, "ratio", 1.5, note
             )
         used = least(partial(run, cache, verify), 3)
         yield Figure("olivine verify", used, "CPU s", None, "uf100-01, with the MILP")

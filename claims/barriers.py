@@ -314,11 +314,7 @@ def _stuck() -> str:
         for functions in ((EVEN, BEST), (REVERSED, BEST)):
             found = run_average(barrier, functions)
             last = found.rounds[-1]
-            if (best - found.value, last.predicted, last.new) != (
-                HALF,
-                HALF,
-                0,
-            ):
+            if (best - found.value, last.predicted, last.new) != (HALF, HALF, 0):
                 raise Refuted(f"m = {m}, {functions}: {last}")
     return (
         f"m in {_CONTEXTS}: stops after a round at 1/2 of V* = 1, with ĝ = (1/2, 1/2), "

@@ -27,9 +27,7 @@ from ..algorithms.baselines.parameters import (
 )
 from ..algorithms.baselines.review import BaselineMonitors
 from ..algorithms.baselines.rmax import Decoding, rmax
-from ..algorithms.classes import (
-    TabularPolicy,
-)
+from ..algorithms.classes import TabularPolicy
 from ..algorithms.environments import make
 from ..algorithms.environments.finite_lists import Instance, from_lists
 from ..algorithms.environments.finite_truth import finite_model, occupancies

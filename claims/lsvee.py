@@ -241,8 +241,7 @@ def _theorem() -> Evidence:
     good = runs.mostly(_runs(), "epsilon-optimal", "ε-optimal", 1 - _DELTA)
     within = runs.count(_runs(), "trajectories") == len(_runs())
     return Evidence(
-        within and good.holds,
-        f"{good.text} (ε = {_EPSILON}, δ = {_DELTA})",
+        within and good.holds, f"{good.text} (ε = {_EPSILON}, δ = {_DELTA})"
     )
 
 

@@ -20,12 +20,7 @@ from ..algorithms.mdp.tabular import random_tabular_mdp
 from ..algorithms.olive_program.enumeration import policy_optimum
 from ..algorithms.olive_program.program import OliveProgram, average_bellman_errors
 from ..reduction.family.family import Family, Variant
-from ..reduction.family.variants import (
-    DECLARATIONS,
-    Declaration,
-    Parameters,
-    forced,
-)
+from ..reduction.family.variants import DECLARATIONS, Declaration, Parameters, forced
 from ..reduction.formula.formula import Formula
 from ..reduction.program.optimum import optimum
 from ..reduction.program.witness import forward

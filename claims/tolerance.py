@@ -307,10 +307,7 @@ def _goes_through(family: Family, eta: Fraction, phi: Fraction, rounds: int) -> 
     return len(met) == len(stated) and all(d in stated for d in met)
 
 
-_UNITS: tuple[tuple[int, list[list[int]]], ...] = (
-    (1, [[1]]),
-    (1, [[1], [-1]]),
-)
+_UNITS: tuple[tuple[int, list[list[int]]], ...] = ((1, [[1]]), (1, [[1], [-1]]))
 
 
 @claim("two-actions", "docs/ties.md, two actions", EXHAUSTIVE)

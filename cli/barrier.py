@@ -12,20 +12,10 @@ from typing import Annotated, Any
 
 import typer
 
-from .common.command import (
-    verb,
-)
-from .common.console import (
-    heartbeat,
-    stderr_console,
-)
+from .common.command import verb
+from .common.console import heartbeat, stderr_console
 from .common.options import Json, Seed, parse_fraction
-from .common.output import (
-    ExitStatus,
-    describe,
-    print_json,
-    say,
-)
+from .common.output import ExitStatus, describe, print_json, say
 
 # What each barrier takes; the same names as the options.
 OPTIONS: Mapping[str, tuple[str, ...]] = {

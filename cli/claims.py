@@ -8,21 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common.command import (
-    verb,
-)
-from .common.console import (
-    stdout_console,
-)
+from .common.command import verb
+from .common.console import stdout_console
 from .common.options import Json
-from .common.output import (
-    ExitStatus,
-    describe,
-    internal_error,
-    print_json,
-    say,
-    worst,
-)
+from .common.output import ExitStatus, describe, internal_error, print_json, say, worst
 
 if TYPE_CHECKING:
     from ..claims.claim import Claim

@@ -15,16 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .. import __version__
-from .common.command import (
-    verb,
-)
-from .common.console import (
-    bar_hidden,
-    heartbeat,
-    print_table,
-    stderr_console,
-    tell,
-)
+from .common.command import verb
+from .common.console import bar_hidden, heartbeat, print_table, stderr_console, tell
 from .common.folder import staged
 from .common.options import (
     Json,
@@ -34,12 +26,7 @@ from .common.options import (
     VariantOption,
     without_sides,
 )
-from .common.output import (
-    ExitStatus,
-    describe,
-    print_json,
-    say,
-)
+from .common.output import ExitStatus, describe, print_json, say
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -9,20 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .common import options
-from .common.command import (
-    verb,
-)
+from .common.command import verb
 from .common.console import tell
-from .common.output import (
-    ExitStatus,
-    describe,
-    print_json,
-    report_error,
-    say,
-)
-from .common.reading import (
-    Reading,
-)
+from .common.output import ExitStatus, describe, print_json, report_error, say
+from .common.reading import Reading
 
 if TYPE_CHECKING:
     import numpy as np

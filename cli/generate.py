@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common.command import (
-    verb,
-)
-from .common.console import (
-    Unseen,
-    progress_bar,
-    tell,
-)
+from .common.command import verb
+from .common.console import Unseen, progress_bar, tell
 from .common.folder import staged
 from .common.memory import is_exhausted, want_of_memory
 from .common.options import (
@@ -46,9 +40,7 @@ from .common.output import (
     say,
 )
 from .common.outputs import check_not_input
-from .common.reading import (
-    Reading,
-)
+from .common.reading import Reading
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -8,21 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from .common.command import (
-    verb,
-)
-from .common.console import (
-    heartbeat,
-    print_table,
-    stdout_console,
-    tell,
-)
+from .common.command import verb
+from .common.console import heartbeat, print_table, stdout_console, tell
 from .common.options import Json, Seed, parse_seconds
-from .common.output import (
-    ExitStatus,
-    print_json,
-    say,
-)
+from .common.output import ExitStatus, print_json, say
 from .experiments import options
 
 

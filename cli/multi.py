@@ -6,22 +6,10 @@ import time
 from typing import Any
 
 from .common import options
-from .common.command import (
-    verb,
-)
+from .common.command import verb
 from .common.console import tell
-from .common.output import (
-    ExitStatus,
-    describe,
-    print_json,
-    report_error,
-    say,
-    worst,
-)
-from .common.reading import (
-    Reading,
-    expand,
-)
+from .common.output import ExitStatus, describe, print_json, report_error, say, worst
+from .common.reading import Reading, expand
 
 DEFAULT_SECONDS = 60.0
 

@@ -11,24 +11,11 @@ import typer
 
 from .. import __version__
 from .common import options, page
-from .common.command import (
-    verb,
-)
-from .common.console import (
-    heartbeat,
-    tell,
-)
-from .common.output import (
-    ExitStatus,
-    describe,
-    print_json,
-    report_error,
-    say,
-)
+from .common.command import verb
+from .common.console import heartbeat, tell
+from .common.output import ExitStatus, describe, print_json, report_error, say
 from .common.outputs import check_outputs
-from .common.reading import (
-    Reading,
-)
+from .common.reading import Reading
 from .common.tables import lower_bound, notes, remark
 from .verify import say_failures
 

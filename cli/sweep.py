@@ -7,17 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .common.command import (
-    verb,
-)
+from .common.command import verb
 from .common.options import Json
-from .common.output import (
-    ExitStatus,
-    describe,
-    report_error,
-    say,
-    worst,
-)
+from .common.output import ExitStatus, describe, report_error, say, worst
 
 if TYPE_CHECKING:
     from .experiments.units import Row

@@ -16,12 +16,8 @@ import typer
 
 from .common import options
 from .common.certificates import Target, certify, targets
-from .common.command import (
-    verb,
-)
-from .common.console import (
-    progress_bar,
-)
+from .common.command import verb
+from .common.console import progress_bar
 from .common.memory import is_exhausted, want_of_memory
 from .common.output import (
     ExitStatus,
@@ -33,10 +29,7 @@ from .common.output import (
     worst,
 )
 from .common.parallel import in_parallel
-from .common.reading import (
-    Reading,
-    expand,
-)
+from .common.reading import Reading, expand
 from .common.tables import show
 
 if TYPE_CHECKING:

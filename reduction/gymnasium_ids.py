@@ -50,11 +50,7 @@ def to_gymnasium(process: Any, render_mode: str | None = None) -> Any:
 
 
 def make_process(
-    name: str,
-    process_seed: int = 0,
-    *,
-    render_mode: str | None = None,
-    **options: Any,
+    name: str, process_seed: int = 0, *, render_mode: str | None = None, **options: Any
 ) -> Any:
     """Make the environment of an id; ``process_seed`` fixes what is random about it."""
     return to_gymnasium(make(name, process_seed, **options), render_mode)

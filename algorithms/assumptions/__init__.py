@@ -4,10 +4,7 @@ from .checks import CLIPPED, NAMES, check_assumptions
 from .closure import complete_classes
 from .members import Assumption, Counterexample
 from .policy_value import policy_completeness, policy_value_completeness
-from .realizable import (
-    policy_realizability,
-    value_realizability,
-)
+from .realizable import policy_realizability, value_realizability
 
 __all__ = [
     "CLIPPED",

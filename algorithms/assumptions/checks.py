@@ -15,25 +15,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes import (
-    PolicyClass,
-    PolicyClassByLevel,
-    ValueClass,
-    ValueClassByLevel,
-)
+from ..classes import PolicyClass, PolicyClassByLevel, ValueClass, ValueClassByLevel
 from ..environments.protocol import Environment
 from . import policy_value, realizable
-from .closure import (
-    complete_classes,
-    policy_class,
-    value_class,
-)
+from .closure import complete_classes, policy_class, value_class
 from .members import Assumption, HiddenModel, Policies, Values, Vector, best
 from .policy_value import policy_completeness, policy_value_completeness
-from .realizable import (
-    policy_realizability,
-    value_realizability,
-)
+from .realizable import policy_realizability, value_realizability
 
 Checker = Callable[[Environment, ValueClass, PolicyClass], Assumption]
 

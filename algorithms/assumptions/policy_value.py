@@ -16,12 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes import (
-    PolicyClass,
-    PolicyClassByLevel,
-    ValueClass,
-    ValueClassByLevel,
-)
+from ..classes import PolicyClass, PolicyClassByLevel, ValueClass, ValueClassByLevel
 from ..environments.protocol import Environment
 from ..exact.numbers import check_count
 from .closure import Row, policy_class, value_class

@@ -19,14 +19,7 @@ from ..environments.protocol import Environment
 from ..exact.data import EmpiricalMeasure
 from ..oracles.csc import csc
 from ..oracles.least_squares import least_squares
-from .members import (
-    Assumption,
-    Counterexample,
-    HiddenModel,
-    Policies,
-    Values,
-    best,
-)
+from .members import Assumption, Counterexample, HiddenModel, Policies, Values, best
 
 _TOLERANCE = 1e-12
 

@@ -12,12 +12,7 @@ from numpy.typing import NDArray
 
 from ..exact.arrays import END
 from ..exact.data import EmpiricalMeasure
-from .protocol import (
-    ObservationSpace,
-    Trajectories,
-    UnknownTruthError,
-    missing_members,
-)
+from .protocol import ObservationSpace, Trajectories, UnknownTruthError, missing_members
 
 _DRAWS = 20
 _RAISED = object()  # In place of a return value

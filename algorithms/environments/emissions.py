@@ -15,11 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes.policies import (
-    action_probabilities,
-    check_policies,
-    sample_actions,
-)
+from ..classes.policies import action_probabilities, check_policies, sample_actions
 from .finite_draws import draw_episodes
 from .finite_model import FiniteModel, path_weights
 from .finite_truth import FiniteTruth

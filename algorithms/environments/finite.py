@@ -25,12 +25,7 @@ from .finite_model import (
     path_weights,
 )
 from .finite_truth import FiniteTruth
-from .protocol import (
-    ActionRule,
-    AnyPolicy,
-    ObservationSpace,
-    Trajectories,
-)
+from .protocol import ActionRule, AnyPolicy, ObservationSpace, Trajectories
 
 
 class FiniteEnvironment(OverModel):

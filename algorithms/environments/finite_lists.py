@@ -10,10 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..classes import (
-    PolicyClassByLevel,
-    ValueClassByLevel,
-)
+from ..classes import PolicyClassByLevel, ValueClassByLevel
 from .finite import FiniteEnvironment
 from .finite_model import FiniteLevel, FiniteModel
 from .protocol import Environment

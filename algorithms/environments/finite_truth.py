@@ -11,20 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes.policies import (
-    action_weights,
-    check_action,
-    check_policies,
-)
+from ..classes.policies import action_weights, check_action, check_policies
 from ..classes.tabular import TabularPolicy, TabularValue
 from ..exact.arrays import frozen, object_array
 from ..exact.numbers import weighted_sum
 from .finite_draws import draw_episodes
-from .finite_model import (
-    FiniteLevel,
-    FiniteModel,
-    path_weights,
-)
+from .finite_model import FiniteLevel, FiniteModel, path_weights
 from .protocol import AnyPolicy, Environment, Path
 
 ZERO = Fraction(0)

@@ -13,13 +13,7 @@ from ..classes.linear import FeatureMap
 from ..exact.numbers import check_count
 from .protocol import ObservationSpace
 from .simulator import SimulatorEnvironment
-from .simulator_calls import (
-    DETERMINISM,
-    SEEDS,
-    Determinism,
-    Simulator,
-    named,
-)
+from .simulator_calls import DETERMINISM, SEEDS, Determinism, Simulator, named
 
 
 def from_simulator(

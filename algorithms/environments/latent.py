@@ -22,12 +22,7 @@ from .finite_model import (
     path_weights,
     pick,
 )
-from .protocol import (
-    ActionRule,
-    AnyPolicy,
-    ObservationSpace,
-    Trajectories,
-)
+from .protocol import ActionRule, AnyPolicy, ObservationSpace, Trajectories
 
 MAX_BYTES = 2**31  # Largest sample of features that is made, in bytes
 

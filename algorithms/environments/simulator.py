@@ -29,11 +29,7 @@ from .protocol import (
     Truth,
     UnknownTruthError,
 )
-from .simulator_calls import (
-    Determinism,
-    Simulator,
-    stacked,
-)
+from .simulator_calls import Determinism, Simulator, stacked
 from .simulator_episodes import Episodes
 from .simulator_graph import Graph, Node
 

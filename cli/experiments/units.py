@@ -71,7 +71,7 @@ def _is_curve(value: Any) -> bool:
 
 
 _ANY: dict[str, Callable[[Any], bool]] = {
-    "exit": lambda value: value in (0, 1, 3) and _is_count(value),
+    "exit": lambda value: value in (0, 1, 3) and _is_count(value)
 }
 _OF_FORMULA = _ANY | {
     "variant": _is_text,

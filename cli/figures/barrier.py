@@ -12,15 +12,7 @@ import numpy as np
 
 from ...algorithms.barriers.average import balanced_policies
 from .barrier_backup import draw_backup
-from .files import (
-    COLOURS,
-    DASHES,
-    GREY,
-    legend,
-    plain,
-    style,
-    write_figure,
-)
+from .files import COLOURS, DASHES, GREY, legend, plain, style, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

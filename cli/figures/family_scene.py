@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING
 
 from .family_caption import sentences
 from .family_subject import Subject, span
-from .scene import (
-    ROW,
-    Frame,
-    Line,
-    LineKind,
-    Node,
-    NodeKind,
-    Point,
-    Scene,
-)
+from .scene import ROW, Frame, Line, LineKind, Node, NodeKind, Point, Scene
 
 if TYPE_CHECKING:
     import numpy as np
@@ -99,11 +90,7 @@ class _Builder:
         return self.scene.fitted()
 
     def _literals(
-        self,
-        texts: list[tuple[str, range]],
-        width: float,
-        top: float,
-        reward_x: float,
+        self, texts: list[tuple[str, range]], width: float, top: float, reward_x: float
     ) -> list[Node]:
         scene, subject = self.scene, self.subject
         boxes = []

@@ -449,10 +449,7 @@ class Family:
         """Size counted in the arrays and the list of distributions."""
         mdp = self.mdp()
         return Sizes(
-            mdp.n_states,
-            mdp.n_actions,
-            mdp.n_transitions,
-            len(self.distributions()),
+            mdp.n_states, mdp.n_actions, mdp.n_transitions, len(self.distributions())
         )
 
 

@@ -119,9 +119,7 @@ def _probabilities(graph: nx.DiGraph[Any]) -> Iterator[str]:
 
 
 def _rewards(
-    graph: nx.DiGraph[Any],
-    lower: Fraction | int | None,
-    upper: Fraction | int | None,
+    graph: nx.DiGraph[Any], lower: Fraction | int | None, upper: Fraction | int | None
 ) -> Iterator[str]:
     lower = graph.graph.get("reward_lower") if lower is None else lower
     upper = graph.graph.get("reward_upper") if upper is None else upper

@@ -137,9 +137,7 @@ def _solve_chances(
 
 
 def _clause_actions(
-    literal_states: NDArray[np.int32],
-    layout: Layout,
-    chosen: NDArray[np.int64] | None,
+    literal_states: NDArray[np.int32], layout: Layout, chosen: NDArray[np.int64] | None
 ) -> _Part:
     """Successors of clause actions (or of those `chosen`), equal ones merged."""
     m = len(literal_states)

@@ -36,23 +36,14 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...algorithms.mdp.bellman import (
-    AverageConstraint,
-    average_constraint,
-)
+from ...algorithms.mdp.bellman import AverageConstraint, average_constraint
 from ..family.family import Family
 from .bound import StartBound
 from .check import Replay, Replayed
 from .levels import LevelRule, chosen_level
 from .schedule import Move, n_rounds, schedule
 
-__all__ = [
-    "Checks",
-    "Round",
-    "Run",
-    "adversarial_run",
-    "n_rounds",
-]
+__all__ = ["Checks", "Round", "Run", "adversarial_run", "n_rounds"]
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...algorithms.mdp.distributions import Distribution
 from ...algorithms.olive_program.optimisers import Milp
 from ...algorithms.olive_program.rounds import OliveRound
-from ...algorithms.olive_program.tiebreak import (
-    LevelRule as TiebreakRule,
-)
+from ...algorithms.olive_program.tiebreak import LevelRule as TiebreakRule
 from ...algorithms.olive_program.tiebreak import (
     RandomTiebreak,
     SolverTiebreak,

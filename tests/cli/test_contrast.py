@@ -27,12 +27,7 @@ def test_it_writes_a_folder(tmp_path):
     assert done.err == ""
     record = done.record
     written = {file.name for file in folder.iterdir()}
-    assert written == {
-        "contrast.json",
-        "contrast.md",
-        "contrast.png",
-        "contrast.svg",
-    }
+    assert written == {"contrast.json", "contrast.md", "contrast.png", "contrast.svg"}
     data = json.loads((folder / "contrast.json").read_text())
     assert record == {"directory": str(folder)} | data
     assert data["plan"] == vars(Plan(n, 1, 0.2)) | {"sizes": [*range(3, n + 1)]}

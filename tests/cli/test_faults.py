@@ -69,8 +69,7 @@ def test_rows(line: str, status: int, text: str, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "line",
-    spread(["bigw.wcnf", "a.cnf --penalty 1/1000000", "bigw2.wcnf"], 2),
+    "line", spread(["bigw.wcnf", "a.cnf --penalty 1/1000000", "bigw2.wcnf"], 2)
 )
 def test_a_read_back_that_floats_cannot_decide(line: str, tmp_path) -> None:
     done = olivine("generate", *words(line), "-o", tmp_path / "out", "--json")

@@ -23,15 +23,7 @@ VERBS = {
     "verify -j 2": ["verify", "-j", "2", FULL3, FULL3, FULL3, "--json"],
     "generate": ["generate", FULL3, "-o", "{}/new/folder"],
     "report": ["report", FULL3, "-o", "{}/page.html"],
-    "compare": [
-        "compare",
-        "--env",
-        "threesat",
-        "--seeds",
-        "1",
-        "-o",
-        "{}/f.svg",
-    ],
+    "compare": ["compare", "--env", "threesat", "--seeds", "1", "-o", "{}/f.svg"],
     "contrast": ["contrast", "--max-n", "4", "--instances", "1", "-o", "{}/c/out"],
 }
 WHOLE = {  # what a run that was not stopped in time leaves

@@ -60,10 +60,7 @@ def test_stochastic_dynamics_are_fine(name) -> None:
         (("rmax", "--env", "tabular", "--params", "paper"), "prints no constants"),
         (("fqi", "--env", "tabular", "--set", "n=9"), "set by the theorem"),
         (("rmax", "--env", "tabular", "--set", "m=9"), "set by the theorem"),
-        (
-            ("rmax", "--env", "tabular", "--params", "practical", "--set", "m=0"),
-            "m: 0",
-        ),
+        (("rmax", "--env", "tabular", "--params", "practical", "--set", "m=0"), "m: 0"),
         (
             ("psdp", "--env", "tabular", "--params", "practical", "--set", "n=x"),
             "n: 'x'",

@@ -30,9 +30,7 @@ from tests.support.program_text import plain_lp, plain_mps
 @given(linear_models(max_rows=3, integer=True))
 def test_tables_hold_the_rows_and_variables_given(model: LinearModel) -> None:
     kept = replace(
-        model,
-        variables=VariableTable.of(model.variables),
-        rows=RowTable.of(model.rows),
+        model, variables=VariableTable.of(model.variables), rows=RowTable.of(model.rows)
     )
     assert kept.rows == model.rows
     assert kept.variables == model.variables

@@ -5,12 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from olivine.solvers.sat.clauses import Clauses
 from olivine.solvers.sat.maxsat import solve_maxsat
-from olivine.solvers.treewidth import (
-    TooWideError,
-    Tree,
-    decompose,
-    solve_by_treewidth,
-)
+from olivine.solvers.treewidth import TooWideError, Tree, decompose, solve_by_treewidth
 
 from tests.support.depth import deep
 from tests.support.formulas import clauses, least_unsatisfied, weights

@@ -1,8 +1,6 @@
 """Runs of the global policy algorithm."""
 
-from olivine.algorithms.global_policy import (
-    GlobalPolicyPracticalParameters,
-)
+from olivine.algorithms.global_policy import GlobalPolicyPracticalParameters
 
 
 def premises(run):

@@ -20,11 +20,7 @@ def rationals(low: int = -4, high: int = 4) -> st.SearchStrategy[Fraction]:
 
 @st.composite
 def linear_models(
-    draw: st.DrawFn,
-    *,
-    max_variables: int = 3,
-    max_rows: int = 4,
-    integer: bool = False,
+    draw: st.DrawFn, *, max_variables: int = 3, max_rows: int = 4, integer: bool = False
 ) -> LinearModel:
     """Draw a model: fixed and unused variables, empty, zero and repeated rows,
     equations, wide and fractional bounds, no objective, a constant."""

@@ -27,11 +27,7 @@ from olivine.reduction.formula.random_formula import random_ksat
 from tests.support.families import VARIANTS
 
 
-@given(
-    st.sampled_from(["power", "exponential"]),
-    st.floats(-1, 3),
-    st.floats(-5, 5),
-)
+@given(st.sampled_from(["power", "exponential"]), st.floats(-1, 3), st.floats(-5, 5))
 @settings(max_examples=40, deadline=None)
 def test_an_exact_law_is_found_again(law, slope, intercept):
     n = [4, 6, 9, 14, 20]

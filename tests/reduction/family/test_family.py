@@ -53,11 +53,7 @@ def expected_clause_action(clause, bits):
 def test_example_of_the_paper():
     mdp = Family(EXAMPLE).mdp()
     third = Fraction(1, 3)
-    assert successors(mdp, "C1", "011") == {
-        "x2^1": third,
-        "x3^1": third,
-        "x5^0": third,
-    }
+    assert successors(mdp, "C1", "011") == {"x2^1": third, "x3^1": third, "x5^0": third}
     # Repeated literals: x1 x1 x4 under 110 leads twice to x1^1.
     assert successors(mdp, "C2", "110") == {"x1^1": 2 * third, "x4^0": third}
 

@@ -62,8 +62,7 @@ def test_several_gzip_members_in_a_row(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("head", "name"),
-    [(b"\x28\xb5\x2f\xfd....", "zstandard"), (b"PK\x03\x04..", "zip")],
+    ("head", "name"), [(b"\x28\xb5\x2f\xfd....", "zstandard"), (b"PK\x03\x04..", "zip")]
 )
 def test_other_compression_is_named(tmp_path, head, name):
     path = tmp_path / "f.cnf"

@@ -42,11 +42,7 @@ def test_verify_family_and_decide_take_them() -> None:
         ([[1]], TypeError, "list is no formula: give a Formula, or PySAT's"),
         (None, TypeError, "NoneType is no formula"),
         (CNFPlus(from_string="p cnf+ 2 1\n1 2 <= 1\n"), ValueError, "cardinal"),
-        (
-            WCNFPlus(from_string="p wcnf+ 2 1 9\n9 1 2 <= 1\n"),
-            ValueError,
-            "cardinal",
-        ),
+        (WCNFPlus(from_string="p wcnf+ 2 1 9\n9 1 2 <= 1\n"), ValueError, "cardinal"),
         (CNF(from_clauses=[[2**31]]), ValueError, "variables"),
     ],
 )

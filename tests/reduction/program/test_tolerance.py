@@ -17,11 +17,7 @@ from olivine.reduction.program.tolerance import (
     tolerance_ceiling,
 )
 
-from benchmarks.sampled_decision import (
-    Survival,
-    sampled_program,
-    survival,
-)
+from benchmarks.sampled_decision import Survival, sampled_program, survival
 from tests.support.depth import deep, spread
 from tests.support.families import (
     ALL_EIGHT,

@@ -17,11 +17,7 @@ from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.program.optimum import optimum
 from olivine.reduction.program.witness import forward
 
-from tests.support.families import (
-    as_three_sat,
-    best_assignments,
-    three_sats,
-)
+from tests.support.families import as_three_sat, best_assignments, three_sats
 
 LAYERED = [v for v in Variant if v is not Variant.PAPER]
 

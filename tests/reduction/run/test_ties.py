@@ -12,11 +12,7 @@ from olivine.algorithms.olive_program.tiebreak import RandomTiebreak
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.program.optimum import optimum
 from olivine.reduction.run.honest import honest_run
-from olivine.reduction.run.levels import (
-    LEVEL_RULES,
-    allowed_levels,
-    chosen_level,
-)
+from olivine.reduction.run.levels import LEVEL_RULES, allowed_levels, chosen_level
 from olivine.reduction.run.ties import TIES, traced_run
 
 from tests.support.depth import deep, spread

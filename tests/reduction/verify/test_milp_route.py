@@ -66,11 +66,7 @@ def test_an_engine_that_calls_the_program_infeasible_is_contradicted(
     monkeypatch,
 ) -> None:
     instance, found = milp(
-        monkeypatch,
-        FULL3,
-        status=Status.INFEASIBLE,
-        objective=None,
-        values=None,
+        monkeypatch, FULL3, status=Status.INFEASIBLE, objective=None, values=None
     )
     assert found.status == "infeasible"
     assert combine(instance.family.parameters, {"milp": found}).contradictions

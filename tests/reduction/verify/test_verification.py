@@ -50,11 +50,7 @@ def test_all_routes_agree_with_going_through_all_assignments(
 ) -> None:
     usable = 0 < penalty < 1 and variant.declaration.fixed_penalty is None
     answer = verify(
-        formula,
-        variant,
-        penalty if usable else None,
-        routes=ROUTES,
-        time_limit=60,
+        formula, variant, penalty if usable else None, routes=ROUTES, time_limit=60
     )
     u = least_unsatisfied(formula)
     family = Instance.of(formula, variant, penalty if usable else None).family
