@@ -63,6 +63,17 @@ def check(
     Example: [bold]olivine check c.json formula.cnf[/bold]
     """
     start = time.perf_counter()
+    if export is not None:
+        from .common.certificates import places_of_proof, proof_path
+        from .common.outputs import check_outputs
+
+        sources = [certificate, str(proof_path(certificate)), file]
+        try:
+            check_outputs(places_of_proof(export), sources)
+        except (ValueError, OSError) as error:
+            return report_error(
+                file, describe(error, str(export)), json_lines=json_lines
+            )
     try:
         statement, reason = _judge(
             certificate, file, input_format, (max_variables, max_bytes), export

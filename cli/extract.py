@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from fractions import Fraction
 from itertools import islice
@@ -145,7 +146,10 @@ def _read_folder(directory: Path) -> tuple[Family, str]:
         raise ValueError(f"{directory / FORMULA}: another formula than that of {name}")
     penalty = about["penalty"]
     try:
-        penalty = None if penalty is None else Fraction(str(penalty))
+        if penalty is not None:
+            if not re.fullmatch("[0-9]{1,200}(/[1-9][0-9]{0,199})?", str(penalty)):
+                raise ValueError(f"{str(penalty)[:40]!r} is no penalty")
+            penalty = Fraction(str(penalty))
         return Family(formula.three_sat(), about["variant"], penalty), formulation
     except ValueError as error:
         raise ValueError(f"{name}: bad remark: {error}") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,10 +29,10 @@ def targets(
 ) -> dict[str, Target]:
     """Give each file its target, below a folder by name; ValueError or OSError."""
     if not folder and not certificate.is_dir():
-        _check([certificate], files, proofs)
-        return {
-            files[0]: Target(str(certificate), None if proofs is None else str(proofs))
-        }
+        place = None if proofs is None else str(proofs)
+        only = {files[0]: Target(str(certificate), place)}
+        _check(only, files)
+        return only
     if certificate.exists() and not certificate.is_dir():
         raise ValueError(
             f"{certificate}: several formulas need a folder for their certificates, "
@@ -51,17 +51,26 @@ def targets(
         place = None if proofs is None else str(proofs / name)
         found[file] = Target(str(certificate / f"{name}.json"), place)
     certificate.mkdir(parents=True, exist_ok=True)
-    _check([Path(t.certificate) for t in found.values()], files, proofs)
+    _check(found, files)
     return found
 
 
-def _check(
-    certificates: Sequence[Path], files: Sequence[str], proofs: Path | None
-) -> None:
-    """Refuse certificates that cannot be written, or would replace a formula."""
-    check_outputs([p for c in certificates for p in (c, proof_path(c))], files)
-    if proofs is not None and proofs.exists() and not proofs.is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(proofs))
+def _check(found: Mapping[str, Target], files: Sequence[str]) -> None:
+    """Refuse what cannot be written, or would replace a formula or another output."""
+    outputs: list[Path] = []
+    for certificate, proofs in found.values():
+        outputs += [Path(certificate), proof_path(certificate)]
+        outputs += [] if proofs is None else places_of_proof(proofs)
+    check_outputs(outputs, files)
+
+
+def places_of_proof(folder: str | Path) -> list[Path]:
+    """Files that an export replaces; none below a folder that is not there yet."""
+    from ...reduction.certificate.files import proof_places
+
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+    return proof_places(folder) if os.path.isdir(folder) else []
 
 
 def proof_path(certificate: str | Path) -> Path:

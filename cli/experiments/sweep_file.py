@@ -47,7 +47,7 @@ def read_sweep(path: Path) -> Sweep:
         if len(text) > LARGEST:
             raise ValueError(f"{path}: more than {LARGEST} bytes")
         given = tomllib.loads(text.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also an integer of 5,000 digits
         raise ValueError(f"{path}: no TOML: {describe(error)}") from None
     try:
         kind = given.pop("kind", None)
@@ -60,11 +60,14 @@ def read_sweep(path: Path) -> Sweep:
                 near = difflib.get_close_matches(name, keys, 1, 0.5)
                 hint = f", did you mean {near[0]!r}?" if near else ""
                 raise ValueError(f"{name}: unknown{hint}; there are {', '.join(keys)}")
-            values[name] = keys[name][0](name, value)
+            try:
+                values[name] = keys[name][0](name, value)
+            except OverflowError:
+                raise ValueError(f"{name}: an integer of too many digits") from None
         units, says, files = make(values, path.parent)
         if not units:
             raise ValueError("nothing is to be done")
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, OverflowError) as error:
         raise ValueError(f"{path}: {describe(error)}") from None
     ((twice, count),) = Counter(unit.key for unit in units).most_common(1)
     if count > 1:

@@ -122,6 +122,12 @@ def proof_files(
     }
 
 
+def proof_places(folder: str | Path) -> list[Path]:
+    """Where `export_proof` writes."""
+    names = ("README.txt", "bound.drat", "bound.lrat", "bound.cnf")
+    return [Path(folder, name) for name in names]
+
+
 def export_proof(
     folder: str, formula: checker.Formula, at_least: int, proof: str
 ) -> bool:

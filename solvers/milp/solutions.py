@@ -143,9 +143,12 @@ def _highs(reader: _Reader) -> Solution:
         elif line.startswith("# Dual"):
             break
         elif inside and line.startswith("Objective "):
-            objective = reader.number(line.split()[1], k, "the objective")
+            objective = reader.number(line.partition(" ")[2], k, "the objective")
         elif inside and line.startswith(("# Columns ", "# Rows ")):
-            count = int(reader.number(line.split()[2], k, "the count"))
+            text = line.split(" ", 2)[2]
+            if not re.fullmatch("[0-9]{1,12}", text.strip()):
+                raise reader.error(f"{text[:40]!r} is no count of values", k)
+            count = int(text)
             part = lines[k : k + count]
             if len(part) < count:
                 raise reader.error(f"{len(part)} of {count} values: truncated", k)

@@ -356,3 +356,33 @@ def test_certificates_that_would_share_a_name_are_refused(tmp_path) -> None:
     assert done.status == 2
     assert "need a folder" in done.err
     assert "--certificate" in olivine("verify", UNSATISFIABLE, "--proofs", "p").err
+
+
+@pytest.mark.parametrize("name", ["bound.cnf", "bound.lrat", "README.txt"])
+def test_an_export_replaces_no_input_and_no_certificate(tmp_path, name) -> None:
+    folder = tmp_path / "p"
+    folder.mkdir()
+    formula, certificate = folder / name, tmp_path / "c.json"
+    formula.write_bytes(UNSATISFIABLE.read_bytes())
+    places = ["--certificate", certificate, "--proofs", folder]
+    done = olivine("verify", formula, *ROUTES, *places)
+    assert (done.status, "is the input itself" in done.err) == (2, True)
+    assert olivine("verify", formula, *ROUTES, *places[:2]).status == 0
+    done = olivine("check", certificate, formula, "--export", folder)
+    assert (done.status, "is the input itself" in done.err) == (2, True)
+    assert formula.read_bytes() == UNSATISFIABLE.read_bytes()
+    inside = ["--certificate", folder / "bound.drat", "--proofs", folder]
+    done = olivine("verify", UNSATISFIABLE, *ROUTES, *inside)
+    assert (done.status, "are the same file" in done.err) == (2, True)
+    assert sorted(p.name for p in folder.iterdir()) == [name]
+
+
+def test_proofs_need_folders_of_their_own(tmp_path) -> None:
+    """A folder's file lies where the folder of its proofs would be."""
+    source = tmp_path / "in"
+    source.mkdir()
+    (source / "a.cnf").write_bytes(UNSATISFIABLE.read_bytes())
+    places = ["--certificate", tmp_path / "c", "--proofs", source]
+    done = olivine("verify", source, *ROUTES, *places)
+    assert (done.status, "Not a directory" in done.err) == (2, True)
+    assert (source / "a.cnf").read_bytes() == UNSATISFIABLE.read_bytes()

@@ -3,6 +3,8 @@
 import itertools
 import json
 import os
+import re
+import shutil
 from fractions import Fraction
 
 import highspy
@@ -324,3 +326,34 @@ def test_folders_that_are_none_of_ours_are_refused(tmp_path) -> None:
     trees = folder_of(two, FORMULAS["satisfiable"], "--two-actions", "--variant", "gap")
     done = olivine("extract", trees, "x.sol")
     assert (done.status, "two actions a state" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("Objective ", ":6: the objective '' is no number"),
+        ("# Rows -1", ":6: '-1' is no count of values"),
+        ("# Columns ", ":6: '' is no count of values"),
+        ("# Columns 1e300", ":6: '1e300' is no count of values"),
+    ],
+)
+def test_a_count_that_is_none_ends_the_reading(written, tmp_path, line, reason) -> None:
+    """A negative one led back to its own line for ever."""
+    path = tmp_path / "y.sol"
+    head = "Model status\nOptimal\n\n# Primal solution values\nFeasible\n"
+    path.write_text(f"{head}{line}\n")
+    done = olivine("extract", written[0], path)
+    assert (done.status, done.err) == (2, f"olivine: {path}{reason}\n")
+
+
+@pytest.mark.parametrize("penalty", ["1e999999999", "1/0", "-1", "nan"])
+def test_a_penalty_that_is_none_is_refused(written, tmp_path, penalty) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(written[0], folder)
+    program = next(folder / name for name in ("program.lp", "program.mps")
+                   if (folder / name).exists())  # fmt: skip
+    text = program.read_text()
+    program.write_text(re.sub('"penalty": "[^"]*"', f'"penalty": "{penalty}"', text))
+    done = olivine("extract", folder, tmp_path / "none.sol")
+    assert done.status == 2
+    assert f"{penalty!r} is no penalty" in done.err
