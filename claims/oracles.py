@@ -28,7 +28,6 @@ from ..algorithms.exact.data import EmpiricalMeasure
 from ..algorithms.oracles.counting import count_operations
 from ..algorithms.oracles.csc import check_costs, csc, importance_costs
 from ..algorithms.oracles.ellipsoid import ellipsoid_lp
-from ..algorithms.oracles.functionals import Constraint, Functional
 from ..algorithms.oracles.least_squares import least_squares
 from ..algorithms.oracles.lp import LpStatus, lp
 from ..algorithms.oracles.multi import ClassificationSet, MultiStatus, multi
@@ -42,7 +41,9 @@ from ..algorithms.oracles.problems import (
     random_lp,
 )
 from ..algorithms.oracles.results import (
+    Constraint,
     CscResult,
+    Functional,
     LeastSquaresResult,
     check_accuracy,
     scaled_integers,

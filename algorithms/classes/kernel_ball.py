@@ -1,7 +1,7 @@
 """Balls of a reproducing kernel Hilbert space, for the two-sample test.
 
 The largest difference of two means over such a ball, the maximum mean discrepancy, has
-a closed form (Gretton et al. 2012; `olivine.algorithms.oracles.lp_special`). The class
+a closed form (Gretton et al. 2012; `olivine.algorithms.oracles.lp`). The class
 is centre + radius · f, ‖f‖ ≤ 1; with k(x, x) ≤ 1 the default, 1/2 + f/2, has values in
 [0, 1] as the paper asks of G.
 """

@@ -24,8 +24,8 @@ from ..classes.tabular import TabularPolicyClass, TabularValueClass
 from ..environments.protocol import Path, Truth
 from ..exact.arrays import object_array
 from ..exact.data import EmpiricalMeasure
-from ..oracles.functionals import Functional
 from ..oracles.lp import lp
+from ..oracles.results import Functional
 
 _ZERO = Fraction(0)
 _ROUNDING = 1e-10  # of float64 searches, relative to the largest difference

@@ -17,8 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..classes.tabular import TabularValue, TabularValueClass
-from .functionals import Constraint, Functional
-from .results import LpResult, LpStatus, check_accuracy, summation_bound
+from .results import (
+    Constraint,
+    Functional,
+    LpResult,
+    LpStatus,
+    check_accuracy,
+    summation_bound,
+)
 
 _SMALLEST_CUBE = 1e-6
 _INFLATION = 1e-8

@@ -12,7 +12,6 @@ infeasibility. Where a certificate misses what was asked, rationals decide.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
@@ -27,8 +26,7 @@ from ...solvers.outcome import Status
 from ..classes.linear import FeatureMap, LinearValue, LinearValueClass
 from ..classes.protocols import ValueFunction
 from ..classes.tabular import TabularValue, TabularValueClass
-from .functionals import Constraint, Functional
-from .results import LpResult, LpStatus, summation_bound
+from .results import Constraint, Functional, LpQuestion, LpResult, summation_bound
 
 ExactRow = tuple[list[int], list[Fraction]]  # indices and coefficients of a row over z
 
@@ -177,15 +175,6 @@ def stack(parts: Sequence[csr_matrix]) -> csr_matrix:
     return csr_matrix(vstack(parts, format="csr"))
 
 
-@dataclass(frozen=True)
-class _Certificate:
-    """What a point is worth: bounds with rounding included."""
-
-    value: float
-    suboptimality: float
-    violation: float
-
-
 class PolyhedralProgram:
     """A program over a polyhedron; the engine keeps model and basis."""
 
@@ -206,21 +195,12 @@ class PolyhedralProgram:
         self._constraints.append(constraint)
         self._pending.append(constraint)
 
-    def optimise(
-        self,
-        objective: Functional,
-        *,
-        maximise: bool,
-        epsilon_sub: float,
-        epsilon_feas: float,
-        exact: bool,
-    ) -> LpResult:
+    def optimise(self, asked: LpQuestion) -> LpResult:
         """Solve, certify, and go over to rationals where that is not enough."""
-        self._flush(objective)
-        if exact:
-            return self._solve_exactly(objective, maximise, epsilon_sub, epsilon_feas)
-        sign = 1.0 if maximise else -1.0
-        costs = sign * self._form.rows([objective]).toarray()[0]
+        self._flush(asked.objective)
+        if asked.exact:
+            return self._solve_exactly(asked)
+        costs = asked.sign * self._form.rows([asked.objective]).toarray()[0]
         if self._engine is None:
             self._engine = ArrayLp(self._form.lower, self._form.upper)
             if self._matrix.shape[0]:
@@ -228,21 +208,16 @@ class PolyhedralProgram:
         outcome = self._engine.solve(costs, maximise=True)
         if outcome.values is not None and outcome.multipliers is not None:
             z = np.clip(outcome.values, self._form.lower, self._form.upper)
-            found = self._certify(costs, z, outcome.multipliers, objective)
-            if found.suboptimality <= epsilon_sub and found.violation <= epsilon_feas:
-                return LpResult(
-                    LpStatus.OPTIMAL,
-                    self._form.member(z),
-                    sign * found.value,
-                    found.suboptimality,
-                    found.violation,
-                    epsilon_sub,
-                    epsilon_feas,
-                    outcome.iterations,
-                )
+            value, lost, off = self._certify(
+                costs, z, outcome.multipliers, asked.objective
+            )
+            value, member = asked.sign * value, self._form.member(z)
+            answer = asked.optimum(member, value, outcome.iterations, lost, off)
+            if answer.honoured:
+                return answer
         elif outcome.status is Status.INFEASIBLE and self._refuted():
-            return LpResult.infeasible(epsilon_sub, epsilon_feas, outcome.iterations)
-        return self._solve_exactly(objective, maximise, epsilon_sub, epsilon_feas)
+            return asked.infeasible(outcome.iterations)
+        return self._solve_exactly(asked)
 
     def _flush(self, objective: Functional) -> None:
         functionals = [c.functional for c in self._pending]
@@ -270,8 +245,8 @@ class PolyhedralProgram:
         z: NDArray[np.float64],
         multipliers: NDArray[np.float64],
         objective: Functional,
-    ) -> _Certificate:
-        """Bounds for a point of the box, for maximisation of ``costs``."""
+    ) -> tuple[float, float, float]:
+        """Value, suboptimality, violation of a point, for maximisation of ``costs``."""
         activity = self._matrix @ z
         excess = np.maximum(self._low - activity, activity - self._high)
         box = np.maximum(np.abs(self._form.lower), np.abs(self._form.upper))
@@ -289,7 +264,7 @@ class PolyhedralProgram:
         value = float(costs @ z)
         doubt += summation_bound(len(z), float(np.abs(costs) @ box))
         lost = max(0.0, bound - value) + doubt + clipped * objective.size
-        return _Certificate(value, lost, violation)
+        return value, lost, violation
 
     def _dual_bound(
         self, costs: NDArray[np.float64], multipliers: NDArray[np.float64]
@@ -331,33 +306,17 @@ class PolyhedralProgram:
         bound, doubt = self._dual_bound(np.zeros(columns), y)
         return bound + doubt < 0
 
-    def _solve_exactly(
-        self,
-        objective: Functional,
-        maximise: bool,
-        epsilon_sub: float,
-        epsilon_feas: float,
-    ) -> LpResult:
+    def _solve_exactly(self, asked: LpQuestion) -> LpResult:
         session = self._exact_session()
-        session.set_objective(*self._form.exact_row(objective), maximise=maximise)
+        row = self._form.exact_row(asked.objective)
+        session.set_objective(*row, maximise=asked.maximise)
         outcome = session.solve(exact=True)
         if outcome.status is Status.INFEASIBLE:
-            return LpResult.infeasible(epsilon_sub, epsilon_feas, 0, exact=True)
+            return asked.infeasible(0, exact=True)
         if outcome.status is not Status.OPTIMAL or outcome.values is None:
             raise RuntimeError(f"exact LP ended {outcome.status}: {outcome.reason}")
-        value = Fraction(outcome.objective or 0)
-        return LpResult(
-            LpStatus.OPTIMAL,
-            self._form.exact_member([Fraction(v) for v in outcome.values]),
-            float(value),
-            0.0,
-            0.0,
-            epsilon_sub,
-            epsilon_feas,
-            0,
-            exact=True,
-            exact_value=value,
-        )
+        member = self._form.exact_member([Fraction(v) for v in outcome.values])
+        return asked.optimum(member, Fraction(outcome.objective or 0), 0)
 
     def _exact_session(self) -> LpSession:
         if self._session is None:

@@ -26,8 +26,7 @@ from ..classes.protocols import PolicyClass
 from ..exact.arrays import object_array
 from ..exact.data import EmpiricalMeasure
 from .csc import check_costs
-from .functionals import Number
-from .results import largest_group, magnitude, scaled_integers, summation_bound
+from .results import Number, largest_group, magnitude, scaled_integers, summation_bound
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..classes.protocols import Policy, ValueFunction
 from ..exact.arrays import check_actions
 from ..exact.data import EmpiricalMeasure
-from .functionals import Constraint, Functional
+from .results import Constraint, Functional
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,29 @@
-"""What the oracles return, how exact it is, and the rounding bounds behind that.
+"""What the oracles are asked and return, and the rounding bounds behind that.
 
 ``suboptimality`` and ``violation`` are certified bounds, rounding included;
 ``honoured`` compares them with what was asked for, always true of tabular and finite
 classes. A sum of k terms, each with a relative error of a few units, is within (k + 4)
 u Σ|terms| of the truth, u = 2^-53 (Higham 2002, section 4.2; a factor 1.01 covers
 higher orders); where that exceeds the accuracy asked for, sums are done in integers.
+Linear programs have functionals Σ_i α_i g(x_i) of a value function.
 """
 
 from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_matrix
 
 from ..classes.protocols import Observations, Policy, ValueFunction
-from ..exact.data import EmpiricalMeasure
+from ..exact.arrays import END, check_observations, check_reals, frozen, object_array
+from ..exact.data import EmpiricalMeasure, Field
 
 UNIT = 2.0**-53
 
@@ -45,7 +48,7 @@ def scaled_integers(values: NDArray[Any]) -> tuple[NDArray[Any], Fraction]:
         flat = [Fraction(v) for v in values.ravel().tolist()]
         denominator = math.lcm(*(v.denominator for v in flat))
         numbers = [int(v * denominator) for v in flat]
-        return _shaped(numbers, values.shape), Fraction(1, denominator)
+        return object_array(numbers).reshape(values.shape), Fraction(1, denominator)
     mantissas, exponents = np.frexp(np.asarray(values, dtype=np.float64))
     whole = np.ldexp(mantissas, 53).astype(np.int64)
     nonzero = whole != 0
@@ -53,13 +56,7 @@ def scaled_integers(values: NDArray[Any]) -> tuple[NDArray[Any], Fraction]:
     shifts = np.where(nonzero, exponents - least, 0)
     pairs = zip(whole.ravel().tolist(), shifts.ravel().tolist(), strict=True)
     numbers = [w << s for w, s in pairs]
-    return _shaped(numbers, values.shape), Fraction(2) ** (least - 53)
-
-
-def _shaped(numbers: list[int], shape: tuple[int, ...]) -> NDArray[Any]:
-    array = np.empty(len(numbers), dtype=object)
-    array[:] = numbers
-    return array.reshape(shape)
+    return object_array(numbers).reshape(values.shape), Fraction(2) ** (least - 53)
 
 
 def group_costs(
@@ -101,6 +98,104 @@ def support(data: EmpiricalMeasure) -> tuple[Observations, NDArray[np.int64]]:
         distinct, groups = np.unique(data.observations, return_inverse=True)
         return distinct, groups.reshape(-1)
     return data.observations, np.arange(len(data))
+
+
+Number = int | float | Fraction
+
+
+class Functional:
+    """The functional g ↦ Σ_i α_i g(x_i), α (n,) finite reals or Fractions."""
+
+    def __init__(
+        self, observations: ArrayLike, coefficients: ArrayLike | Sequence[Fraction]
+    ) -> None:
+        self.observations: Observations = frozen(check_observations(observations))
+        given = np.asarray(coefficients)
+        shape = (len(self.observations),)
+        self.coefficients = frozen(check_reals(given, "coefficients", shape))
+        self._given: NDArray[Any] = (
+            given if given.dtype == object else self.coefficients
+        )
+        self._rational: tuple[NDArray[Any], Fraction] | None = None
+
+    @classmethod
+    def expectation(
+        cls, data: EmpiricalMeasure, *, field: Field = "observations"
+    ) -> Functional:
+        """E_D[g(x)], or E_D[g(x')], exactly; g is 0 where the episode ended."""
+        column = getattr(data, field)
+        if column is None:
+            raise ValueError(f"{field}: this measure has none")
+        kept: Any = slice(None) if column.ndim == 2 else column != END
+        functional = cls(column[kept], data.probabilities[kept])
+        integers = data.weights[kept].astype(object)
+        functional._rational = (integers, Fraction(1, data.total_weight))
+        return functional
+
+    def __len__(self) -> int:
+        return len(self.observations)
+
+    def __call__(self, function: ValueFunction) -> float:
+        """Value of the functional at a function."""
+        return float(np.dot(self.coefficients, function(self.observations)))
+
+    @property
+    def size(self) -> float:
+        """Σ_i |α_i|: the functional's largest value on functions into [-1, 1]."""
+        return float(np.abs(self.coefficients).sum())
+
+    @property
+    def rational(self) -> tuple[NDArray[Any], Fraction]:
+        """Coefficients as Python integers (object array) times a rational."""
+        if self._rational is None:
+            self._rational = scaled_integers(self._given)
+        return self._rational
+
+    def minus(self, other: Functional) -> Functional:
+        """Subtract exactly; ValueError if one has codes, the other features."""
+        if self.observations.shape[1:] != other.observations.shape[1:]:
+            raise ValueError("functionals: observations differ in kind")
+        points = np.concatenate([self.observations, other.observations])
+        joined = Functional(
+            points, np.concatenate([self.coefficients, -other.coefficients])
+        )
+        (a, unit_a), (b, unit_b) = self.rational, other.rational
+        unit = Fraction(1, unit_a.denominator * unit_b.denominator)
+        integers = np.concatenate([a * int(unit_a / unit), -b * int(unit_b / unit)])
+        joined._rational = (integers, unit)
+        return joined
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """The constraint ``lower <= functional(g) <= upper``."""
+
+    functional: Functional  # The left-hand side
+    # lower, upper: finite numbers, or None for no limit; at least one is given
+    lower: Number | None = None
+    upper: Number | None = None
+
+    def __post_init__(self) -> None:
+        if self.lower is None and self.upper is None:
+            raise ValueError("constraint: neither a lower nor an upper limit")
+        for name, limit in (("lower", self.lower), ("upper", self.upper)):
+            if limit is not None and not np.isfinite(float(limit)):
+                raise ValueError(f"{name}: {limit} is NaN or infinite")
+
+    @classmethod
+    def near(
+        cls, functional: Functional, value: Number, tolerance: Number
+    ) -> Constraint:
+        """|functional(g) - value| ≤ tolerance; limits are rational, not rounded."""
+        middle, radius = Fraction(value), Fraction(tolerance)
+        return cls(functional, middle - radius, middle + radius)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Limits as floats, infinite where there is none."""
+        lower = -np.inf if self.lower is None else float(self.lower)
+        upper = np.inf if self.upper is None else float(self.upper)
+        return lower, upper
 
 
 class _Certified:
@@ -227,3 +322,48 @@ class LpResult:
             self.suboptimality <= self.epsilon_sub
             and self.violation <= self.epsilon_feas
         )
+
+
+@dataclass(frozen=True)
+class LpQuestion:
+    """What a linear program over a class is asked, besides its constraints."""
+
+    objective: Functional
+    maximise: bool
+    epsilon_sub: float  # Accuracies asked for, positive
+    epsilon_feas: float
+    exact: bool  # Answer in rationals whatever the accuracies are
+
+    @property
+    def sign(self) -> float:
+        """1 to maximise, -1 to minimise."""
+        return 1.0 if self.maximise else -1.0
+
+    def optimum(
+        self,
+        function: ValueFunction,
+        value: float | Fraction,
+        iterations: int,
+        suboptimality: float = 0.0,
+        violation: float = 0.0,
+        operations: int | None = None,
+    ) -> LpResult:
+        """Answer with a function; a Fraction as its value was found exactly."""
+        return LpResult(
+            LpStatus.OPTIMAL,
+            function,
+            float(value),
+            suboptimality,
+            violation,
+            self.epsilon_sub,
+            self.epsilon_feas,
+            iterations,
+            operations,
+            isinstance(value, Fraction),
+            value if isinstance(value, Fraction) else None,
+        )
+
+    def infeasible(self, iterations: int, *, exact: bool = False) -> LpResult:
+        """Answer that no function of the class meets the constraints."""
+        asked = self.epsilon_sub, self.epsilon_feas
+        return LpResult.infeasible(*asked, iterations, exact=exact)

@@ -21,9 +21,7 @@ from ..classes.protocols import PolicyClass, ValueClass
 from ..classes.tabular import TabularPolicyClass, TabularValueClass
 from ..exact.data import EmpiricalMeasure
 from .counting import count_operations
-from .functionals import Constraint, Functional
-from .lp import lp
-from .lp_special import exact_value
+from .lp import exact_value, lp
 from .problems import (
     CscProblem,
     LeastSquaresProblem,
@@ -34,7 +32,7 @@ from .problems import (
     least_cost,
     least_loss,
 )
-from .results import CscResult, LeastSquaresResult, LpResult
+from .results import Constraint, CscResult, Functional, LeastSquaresResult, LpResult
 
 __all__ = [
     "Growth",

@@ -19,10 +19,15 @@ from ...algorithms.classes.tabular import TabularPolicyClass, TabularValueClass
 from ...algorithms.exact.data import EmpiricalMeasure
 from ...algorithms.mdp.tabular import TabularMDP
 from ...algorithms.oracles.csc import csc, importance_costs
-from ...algorithms.oracles.functionals import Constraint, Functional
 from ...algorithms.oracles.least_squares import least_squares
 from ...algorithms.oracles.lp import lp
-from ...algorithms.oracles.results import CscResult, LeastSquaresResult, LpResult
+from ...algorithms.oracles.results import (
+    Constraint,
+    CscResult,
+    Functional,
+    LeastSquaresResult,
+    LpResult,
+)
 from ..family.family import Family
 
 ACCURACY = 1e-6

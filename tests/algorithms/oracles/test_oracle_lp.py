@@ -30,9 +30,9 @@ from olivine.algorithms.oracles.lp import (
     Functional,
     LpStatus,
     ValueProgram,
+    exact_value,
     lp,
 )
-from olivine.algorithms.oracles.lp_special import exact_value
 from olivine.algorithms.oracles.problems import random_lp
 from olivine.algorithms.oracles.testing import growth, lp_problems, verify_lp
 

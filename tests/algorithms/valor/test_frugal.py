@@ -12,7 +12,7 @@ from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.events import Descending, Sampled, Triple
 from olivine.algorithms.learning.learn import learn
 from olivine.algorithms.learning.problem import Problem
-from olivine.algorithms.oracles.functionals import Constraint
+from olivine.algorithms.oracles.results import Constraint
 from olivine.algorithms.valor import (
     FrugalParameters,
     FrugalValues,
