@@ -26,7 +26,7 @@ from ..algorithms.olive_program.program import (
     Optimiser,
     average_bellman_errors,
 )
-from ..algorithms.oracles.counting import count_operations
+from ..algorithms.oracles.problems import count_operations
 from ..algorithms.oracles.results import CscResult, LeastSquaresResult
 from ..reduction.contrast.data import OracleData, oracle_data
 from ..reduction.family.family import Family, Variant

@@ -25,13 +25,12 @@ from ..algorithms.classes.tabular import (
 )
 from ..algorithms.exact.arrays import check_reals, object_array
 from ..algorithms.exact.data import EmpiricalMeasure
-from ..algorithms.oracles.counting import count_operations
 from ..algorithms.oracles.csc import check_costs, csc, importance_costs
-from ..algorithms.oracles.ellipsoid import ellipsoid_lp
 from ..algorithms.oracles.least_squares import least_squares
 from ..algorithms.oracles.lp import LpStatus, lp
 from ..algorithms.oracles.multi import ClassificationSet, MultiStatus, multi
 from ..algorithms.oracles.problems import (
+    count_operations,
     exact_cost,
     exact_loss,
     fitted_exponent,
@@ -49,6 +48,7 @@ from ..algorithms.oracles.results import (
     scaled_integers,
 )
 from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+from .ellipsoid import ellipsoid_lp
 
 WALK_CONSTANT = 10
 """Entries of arrays that one walk takes, over nK + K|X| for CSC, 3n + |X| for LS."""

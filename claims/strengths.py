@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -21,7 +22,7 @@ from ..algorithms.olive.run import olive_sampled
 from ..algorithms.olive_program.enumeration import enumerate_policies
 from ..algorithms.olive_program.program import OliveProgram
 from ..algorithms.olive_program.tiebreak import SolverTiebreak
-from ..algorithms.oracles.counting import counted_tables
+from ..algorithms.oracles.problems import Tally, conversions_count, wrapped
 from ..reduction.family.family import Family, Variant
 from ..reduction.formula.formula import Formula
 from ..reduction.formula.random_formula import random_ksat
@@ -290,6 +291,26 @@ def _oracles() -> str:
     return f"members with n = {', '.join(map(str, sizes))} of both variants (seed 83)"
 
 
+@contextmanager
+def _counted_tables(module: Any) -> Iterator[Tally]:
+    """Count what a module does on the tables that it makes by ``np.zeros``."""
+    tally, plain = Tally(), module.np
+
+    class Counting:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(plain, name)
+
+        def zeros(self, *args: Any, **kwargs: Any) -> Any:
+            return wrapped(plain.zeros(*args, **kwargs), tally)
+
+    module.np = Counting()
+    try:
+        with conversions_count():
+            yield tally
+    finally:
+        module.np = plain
+
+
 @claim("treewidth-is-counted", "docs/complexity.md, H2", DRAWN)
 def _treewidth() -> str:
     """The route treewidth takes at most 10 (n + m) 2^w operations on its tables, w the
@@ -299,7 +320,7 @@ def _treewidth() -> str:
         starts = rng.integers(0, n - span + 1, 3 * n)
         variables = [s + rng.permutation(span)[:3] + 1 for s in starts]
         clauses = [(v * rng.choice([-1, 1], 3)).tolist() for v in variables]
-        with counted_tables(treewidth) as tally:
+        with _counted_tables(treewidth) as tally:
             found = treewidth.solve_by_treewidth(clauses, n)
         most = (n + len(clauses)) << found.width
         worst = max(worst, tally.operations / most)

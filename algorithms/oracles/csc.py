@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..classes.finite import FinitePolicyClass
 from ..classes.learned import LearnedPolicyClass
 from ..classes.linear import LinearPolicyClass
-from ..classes.protocols import Observations, PolicyClass
+from ..classes.protocols import Observations, Policy, PolicyClass
 from ..classes.tabular import TabularPolicy, TabularPolicyClass
 from ..exact.arrays import check_actions, check_reals, reject
 from ..exact.data import EmpiricalMeasure
@@ -50,39 +50,16 @@ def minimise_tabular(
 ) -> CscResult:
     """Least entry of the summed cost vector at each observation, lowest action."""
     codes, n_codes = data.codes(), policy_class.n_observations
-    n, k = costs.shape
-    operations = n * k + n_codes * k
-    every = np.arange(n_codes)
-    if costs.dtype != object:
-        bound = _tabular_bound(codes, costs, epsilon_sub)
-        if bound <= epsilon_sub:
-            totals = group_costs(codes, n_codes, data, costs)
-            actions = totals.argmin(axis=1)
-            cost = float(totals[every, actions].sum())
-            return CscResult(
-                TabularPolicy(actions), cost, bound, epsilon_sub, operations
-            )
-    totals, scale = group_costs_exactly(codes, n_codes, data, costs)
-    actions = np.argmin(totals, axis=1)
-    exact = sum(totals[every, actions].tolist()) * scale
-    return CscResult(
-        TabularPolicy(actions), float(exact), 0.0, epsilon_sub, operations, exact
-    )
-
-
-def _tabular_bound(
-    codes: NDArray[np.int64], costs: NDArray[Any], epsilon_sub: float
-) -> float:
-    """Twice the rounding error of the totals, added up over observations.
-
-    With s rows at the busiest observation the totals err by at most (s + 4) u Σ p |c|
-    together, and the policy found and the optimal one are both measured by them.
-    """
-    largest = magnitude(costs)
-    bound = 2 * summation_bound(len(codes), largest)
-    if bound > epsilon_sub:
-        bound = 2 * summation_bound(largest_group(codes), largest)
-    return bound
+    bound = _rounding(len(codes), costs)
+    if epsilon_sub < bound < np.inf:
+        # With s rows at the busiest observation the totals err by (s + 4) u Σ p |c|
+        # together at most; the policy found and the optimal one are measured by them.
+        bound = _rounding(largest_group(codes), costs)
+    totals, unit = _totals(codes, n_codes, data, costs, bound <= epsilon_sub)
+    actions = totals.argmin(axis=1)
+    cost = totals[np.arange(n_codes), actions].sum()
+    operations = costs.size + n_codes * costs.shape[1]
+    return _result(TabularPolicy(actions), cost, unit, bound, epsilon_sub, operations)
 
 
 def minimise_enumerated(
@@ -95,25 +72,47 @@ def minimise_enumerated(
     """Cost of every member; the cheapest, the lowest number at ties."""
     observations, groups = support(data)
     size = len(observations)
-    operations = costs.size + len(policy_class) * (size + 1)
-    bound = np.inf
-    if costs.dtype != object:
-        terms = largest_group(groups) + size
-        bound = 2 * summation_bound(terms, magnitude(costs))
-    exactly = bound > epsilon_sub
-    totals: NDArray[Any]
-    scale = Fraction(1)
-    if exactly:
-        totals, scale = group_costs_exactly(groups, size, data, costs)
-    else:
-        totals = group_costs(groups, size, data, costs)
+    bound = _rounding(largest_group(groups) + size, costs)
+    totals, unit = _totals(groups, size, data, costs, bound <= epsilon_sub)
     found = _member_costs(policy_class, observations, totals)
     best = int(np.argmin(found))
     member: Any = policy_class.members[best]
-    if exactly:
-        exact = found[best] * scale
-        return CscResult(member, float(exact), 0.0, epsilon_sub, operations, exact)
-    return CscResult(member, float(found[best]), bound, epsilon_sub, operations)
+    operations = costs.size + len(policy_class) * (size + 1)
+    return _result(member, found[best], unit, bound, epsilon_sub, operations)
+
+
+def _rounding(terms: int, costs: NDArray[Any]) -> float:
+    """Twice the error of float64 sums; infinite for Fractions."""
+    if costs.dtype == object:
+        return np.inf
+    return 2 * summation_bound(terms, magnitude(costs))
+
+
+def _totals(
+    groups: NDArray[np.int64],
+    size: int,
+    data: EmpiricalMeasure,
+    costs: NDArray[Any],
+    in_floats: bool,
+) -> tuple[NDArray[Any], Fraction | None]:
+    """Add up by group, in floats, or in integers with their unit."""
+    if in_floats:
+        return group_costs(groups, size, data, costs), None
+    return group_costs_exactly(groups, size, data, costs)
+
+
+def _result(
+    policy: Policy,
+    cost: Any,
+    unit: Fraction | None,
+    bound: float,
+    epsilon_sub: float,
+    operations: int,
+) -> CscResult:
+    if unit is None:
+        return CscResult(policy, float(cost), bound, epsilon_sub, operations)
+    exact = cost * unit
+    return CscResult(policy, float(exact), 0.0, epsilon_sub, operations, exact)
 
 
 def _member_costs(

@@ -36,6 +36,34 @@ _SCHEDULES = ((8.0,), (1.0, 4.0, 16.0, 64.0))
 """Sharpness of the softmax policies, for scores of size 1: none is best always."""
 
 
+class _Sums:
+    """Data by distinct observation: features, shares, summed costs and their floor."""
+
+    def __init__(
+        self,
+        policy_class: LinearPolicyClass | LearnedPolicyClass,
+        data: EmpiricalMeasure,
+        costs: NDArray[Any],
+    ) -> None:
+        reals = np.asarray(costs, dtype=np.float64)
+        self.observations, groups = support(data)
+        self.size = size = len(self.observations)
+        self.totals = group_costs(groups, size, data, reals)
+        self.shares = np.bincount(groups, weights=data.probabilities, minlength=size)
+        self.features = policy_class.features(self.observations)
+        self.operations = reals.size
+        self._rounding = 2 * summation_bound(
+            largest_group(groups) + size, magnitude(reals)
+        )
+        self._floor = float(self.totals.min(axis=1).sum())
+
+    def cost(self, actions: NDArray[np.int64]) -> float:
+        return float(self.totals[np.arange(self.size), actions].sum())
+
+    def bound(self, cost: float) -> float:
+        return max(0.0, cost - self._floor) + self._rounding
+
+
 @single_threaded
 def minimise_linear(
     policy_class: LinearPolicyClass,
@@ -44,33 +72,18 @@ def minimise_linear(
     epsilon_sub: float,
 ) -> CscResult:
     """Cheapest of the candidates, stopping early at one certified to be enough."""
-    reals = np.asarray(costs, dtype=np.float64)
-    observations, groups = support(data)
-    size = len(observations)
-    totals = group_costs(groups, size, data, reals)
-    features = policy_class.features(observations)
-    terms = largest_group(groups) + size
-    rounding = 2 * summation_bound(terms, magnitude(reals))
-    floor = float(totals.min(axis=1).sum())
-    best, best_cost = np.zeros((policy_class.n_actions, features.shape[1])), np.inf
-    operations = reals.size
-    shares = np.bincount(groups, weights=data.probabilities, minlength=size)
-    every = np.arange(size)
-    for theta in _candidates(features, totals, shares):
+    sums = _Sums(policy_class, data, costs)
+    features, operations = sums.features, sums.operations
+    best, cost = np.zeros((policy_class.n_actions, features.shape[1])), np.inf
+    for theta in _candidates(features, sums.totals, sums.shares):
         actions = np.argmax(features @ theta.T, axis=1)  # as `LinearPolicy` does
-        cost = float(totals[every, actions].sum())
-        operations += size * theta.size
-        if cost < best_cost:
-            best, best_cost = theta, cost
-        if best_cost - floor + rounding <= epsilon_sub:
+        operations += sums.size * theta.size
+        if (found := sums.cost(actions)) < cost:
+            best, cost = theta, found
+        if sums.bound(cost) <= epsilon_sub:
             break
-    return CscResult(
-        LinearPolicy(best, policy_class.features),
-        best_cost,
-        max(0.0, best_cost - floor) + rounding,
-        epsilon_sub,
-        operations,
-    )
+    policy = LinearPolicy(best, policy_class.features)
+    return CscResult(policy, cost, sums.bound(cost), epsilon_sub, operations)
 
 
 def _candidates(
@@ -154,13 +167,11 @@ def _pairs_separable(
     features: NDArray[np.float64], best: NDArray[np.int64], extra: NDArray[np.float64]
 ) -> bool:
     """Whether samples of the busiest pairs of actions have separating directions."""
-    n_actions = extra.shape[1]
     pairs = []
-    for a in range(n_actions):
-        for b in range(a + 1, n_actions):
-            for_a = np.flatnonzero((best == a) & (extra[:, b] > 0))
-            for_b = np.flatnonzero((best == b) & (extra[:, a] > 0))
-            pairs.append((min(len(for_a), len(for_b)), for_a, for_b))
+    for a, b in combinations(range(extra.shape[1]), 2):
+        for_a = np.flatnonzero((best == a) & (extra[:, b] > 0))
+        for_b = np.flatnonzero((best == b) & (extra[:, a] > 0))
+        pairs.append((min(len(for_a), len(for_b)), for_a, for_b))
     pairs.sort(key=lambda pair: -pair[0])
     size = 4 * features.shape[1]
     return all(
@@ -280,29 +291,16 @@ def minimise_learned(
     epsilon_sub: float,
 ) -> CscResult:
     """Fit through the class's reduction; measure and certify the outcome."""
-    reals = np.asarray(costs, dtype=np.float64)
-    observations, groups = support(data)
-    size = len(observations)
-    totals = group_costs(groups, size, data, reals)
-    features = policy_class.features(observations)
+    sums, learner = _Sums(policy_class, data, costs), policy_class.learner
+    features, totals = sums.features, sums.totals
     if policy_class.reduction == "cost-regression":
-        shares = np.bincount(groups, weights=data.probabilities, minlength=size)
-        decide = cost_regression(policy_class.learner, features, totals, shares)
+        decide = cost_regression(learner, features, totals, sums.shares)
     else:
-        reduce = _REDUCTIONS[policy_class.reduction]
-        decide = reduce(policy_class.learner, features, totals)
+        decide = _REDUCTIONS[policy_class.reduction](learner, features, totals)
     policy = LearnedPolicy(decide, policy_class.features)
-    cost = float(totals[np.arange(size), policy(observations)].sum())
-    floor = float(totals.min(axis=1).sum())
-    terms = largest_group(groups) + size
-    rounding = 2 * summation_bound(terms, magnitude(reals))
-    return CscResult(
-        policy,
-        cost,
-        max(0.0, cost - floor) + rounding,
-        epsilon_sub,
-        reals.size + size * policy_class.n_actions,
-    )
+    cost = sums.cost(policy(sums.observations))
+    operations = sums.operations + sums.size * policy_class.n_actions
+    return CscResult(policy, cost, sums.bound(cost), epsilon_sub, operations)
 
 
 def weighted_multiclass(

@@ -45,29 +45,42 @@ def fit_learned(
     if not problem.data.is_finite:  # rows that agree are one observation
         observations, groups = np.unique(observations, axis=0, return_inverse=True)
         groups = groups.reshape(-1)
-    size, weights, targets = len(observations), problem.weights, problem.targets
-    total = np.bincount(groups, weights=weights, minlength=size)
-    moment = np.bincount(groups, weights=weights * targets, minlength=size)
-    means = np.divide(moment, total, out=np.zeros(size), where=total > 0)
+    total, means = _means(groups, problem)
     features = value_class.features(observations)
     seen = np.flatnonzero(total > 0)
     if len(seen):
-        learner = value_class.learner
-        importance = total[seen].astype(np.float64)
-        predict = learner.fit(features[seen], means[seen], importance)
+        fit = value_class.learner.fit
+        predict = fit(features[seen], means[seen], total[seen].astype(np.float64))
     else:  # every function is optimal
         predict = lambda rows: np.zeros(len(rows))  # noqa: E731
     function = LearnedValue(predict, value_class.features)
-    values = function(observations)
-    loss = float(np.dot(weights, (values[groups] - targets) ** 2))
-    best = np.clip(means, 0, 1)
-    floor = float(np.dot(weights, (best[groups] - targets) ** 2))
-    terms = 5 * (largest_group(groups) + size)
-    largest = (1 + magnitude(targets)) ** 2
-    rounding = 2 * summation_bound(terms, float(total.sum()) * largest)
-    bound = max(0.0, loss - floor) + rounding
+    weights, targets = problem.weights, problem.targets
+    loss, floor = (
+        float(np.dot(weights, (values[groups] - targets) ** 2))
+        for values in (function(observations), np.clip(means, 0, 1))
+    )
+    bound = max(0.0, loss - floor) + _rounding(groups, total, targets)
     operations = 3 * len(groups) + features.size
     return LeastSquaresResult(function, loss, bound, epsilon_sub, operations)
+
+
+def _means(
+    groups: NDArray[np.int64], problem: Regression
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Weight and mean target of each group (0 without weight)."""
+    total = np.bincount(groups, weights=problem.weights)
+    moment = np.bincount(groups, weights=problem.weights * problem.targets)
+    means = np.divide(moment, total, out=np.zeros(len(total)), where=total > 0)
+    return total, means
+
+
+def _rounding(
+    groups: NDArray[np.int64], total: NDArray[Any], targets: NDArray[Any]
+) -> float:
+    """Twice the error of a loss that is computed from sums by group."""
+    terms = 5 * (largest_group(groups) + len(total))
+    largest = (1 + magnitude(targets)) ** 2
+    return 2 * summation_bound(terms, float(total.sum()) * largest)
 
 
 _CHUNK = 1 << 22
@@ -232,14 +245,14 @@ def fit_enumerated(
 ) -> LeastSquaresResult:
     """Loss of every member; the least, the lowest number at ties."""
     observations, groups = support(problem.data)
-    size = len(observations)
     weights, targets = problem.weights, problem.targets
-    total = np.bincount(groups, weights=weights, minlength=size)
+    total, means = _means(groups, problem)
+    bound = _rounding(groups, total, targets)
+    if bound > epsilon_sub:
+        return _fit_enumerated_exactly(value_class, problem, epsilon_sub)
     # Centred at the mean: Σ w (g - v)² = P (g - mean)² + spread, no cancellation.
-    moment = np.bincount(groups, weights=weights * targets, minlength=size)
-    means = np.divide(moment, total, out=np.zeros(size), where=total > 0)
     spread = float(np.dot(weights, (targets - means[groups]) ** 2))
-    step = max(1, _CHUNK // size)
+    size, step = len(total), max(1, _CHUNK // len(total))
     losses = np.concatenate(
         [
             (value_class.evaluate_all(observations, i, i + step) - means) ** 2 @ total
@@ -247,14 +260,9 @@ def fit_enumerated(
         ]
     )
     best = int(np.argmin(losses))
-    largest = 1 + magnitude(targets)
-    terms = 5 * (largest_group(groups) + size)
-    bound = 2 * summation_bound(terms, float(total.sum()) * largest**2)
     operations = 3 * len(groups) + 3 * len(value_class) * size
-    if bound > epsilon_sub:
-        return _fit_enumerated_exactly(value_class, problem, epsilon_sub)
-    loss = float(losses[best]) + spread
     member: Any = value_class.members[best]
+    loss = float(losses[best]) + spread
     return LeastSquaresResult(member, loss, bound, epsilon_sub, operations)
 
 

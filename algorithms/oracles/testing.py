@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from ..classes.protocols import PolicyClass, ValueClass
 from ..classes.tabular import TabularPolicyClass, TabularValueClass
 from ..exact.data import EmpiricalMeasure
-from .counting import count_operations
 from .lp import exact_value, lp
 from .problems import (
     CscProblem,
     LeastSquaresProblem,
     LpProblem,
+    count_operations,
     exact_cost,
     exact_loss,
     fitted_exponent,

@@ -24,15 +24,11 @@ from olivine.algorithms.oracles.multi import (
     round_bound,
 )
 from olivine.algorithms.oracles.multi_mixtures import ACCURACY_SHARE
-from olivine.algorithms.oracles.multi_testing import (
-    MultiProblem,
-    multi_problems,
-    verify_multi,
-)
 from olivine.algorithms.oracles.problems import random_csc
 from olivine.claims.oracles import plain_csc
 
 from tests.support.depth import deep
+from tests.support.multi import MultiProblem, multi_problems, verify_multi
 
 by_weights = functools.partial(multi, method="multiplicative-weights")
 by_columns = functools.partial(multi, method="column-generation")

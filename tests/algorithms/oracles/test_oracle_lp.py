@@ -19,12 +19,6 @@ from olivine.algorithms.classes import (
 from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles import lp_polyhedral
-from olivine.algorithms.oracles.ellipsoid import (
-    _Search,
-    cube_side,
-    ellipsoid_lp,
-    iteration_bound,
-)
 from olivine.algorithms.oracles.lp import (
     Constraint,
     Functional,
@@ -35,6 +29,7 @@ from olivine.algorithms.oracles.lp import (
 )
 from olivine.algorithms.oracles.problems import random_lp
 from olivine.algorithms.oracles.testing import growth, lp_problems, verify_lp
+from olivine.claims.ellipsoid import _Search, cube_side, ellipsoid_lp, iteration_bound
 
 
 def expectation(codes, weights=None):

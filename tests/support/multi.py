@@ -1,6 +1,6 @@
 """Property tests for multi-data-set oracles: strategies and exact verdicts.
 
-Needs Hypothesis. Verdicts are in rationals, from all K^S policies of a tabular class,
+Verdicts are in rationals, from all K^S policies of a tabular class,
 by no means that the oracles use.
 """
 
@@ -13,15 +13,16 @@ from fractions import Fraction
 
 import numpy as np
 from hypothesis import strategies as st
-
-from ...solvers.lp.lp import solve_lp
-from ...solvers.model.model import LinearModel
-from ..classes.tabular import TabularPolicy, TabularPolicyClass
-from .multi_data import ClassificationSet, MultiResult, MultiStatus
-from .problems import exact_cost
-from .testing import measures
-
-__all__ = ["MultiProblem", "multi_problems", "verify_multi"]
+from olivine.algorithms.classes.tabular import TabularPolicy, TabularPolicyClass
+from olivine.algorithms.oracles.multi_data import (
+    ClassificationSet,
+    MultiResult,
+    MultiStatus,
+)
+from olivine.algorithms.oracles.problems import exact_cost
+from olivine.algorithms.oracles.testing import measures
+from olivine.solvers.lp.lp import solve_lp
+from olivine.solvers.model.model import LinearModel
 
 
 @dataclass(frozen=True)

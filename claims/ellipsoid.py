@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes.tabular import TabularValue, TabularValueClass
-from .results import (
+from ..algorithms.classes.tabular import TabularValue, TabularValueClass
+from ..algorithms.oracles.results import (
     Constraint,
     Functional,
     LpResult,
