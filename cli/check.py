@@ -64,12 +64,11 @@ def check(
     """
     start = time.perf_counter()
     if export is not None:
-        from .common.certificates import places_of_proof, proof_path
-        from .common.outputs import check_outputs
+        from .common.certificates import check_exports, proof_path
 
         sources = [certificate, str(proof_path(certificate)), file]
         try:
-            check_outputs(places_of_proof(export), sources)
+            check_exports([str(export)], [], sources)
         except (ValueError, OSError) as error:
             return report_error(
                 file, describe(error, str(export)), json_lines=json_lines

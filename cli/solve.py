@@ -33,7 +33,7 @@ from .common.options import (
     checked_penalty,
 )
 from .common.output import describe, print_json, report_error, say
-from .common.reading import Reading
+from .common.reading import Reading, instance_of
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -113,9 +113,12 @@ def solve(
         "formulation": None if formulation is None else formulation.value,
         "time_limit": time_limit,
     }
-    with _unknown_if_stopped(file, input_format, json_lines):
+    named = re.search(r"(?i)\.wcnf(\.\w+)?$", file) and "wcnf"
+    with _unknown_if_stopped(file, input_format or named, json_lines) as known:
         try:
-            source, instance = reading.read_instance(file, variant.value, exact_penalty)
+            source = reading.read(file)
+            known.append(source.format)
+            instance = instance_of(file, source, variant.value, exact_penalty)
         except (ValueError, OSError) as error:
             return report_error(file, describe(error), json_lines=json_lines)
         for warning in source.warnings:
@@ -158,13 +161,17 @@ def solve(
 
 @contextmanager
 def _unknown_if_stopped(
-    file: str, input_format: str | None, json_lines: bool
-) -> Iterator[None]:
-    """Answer "unknown" for WCNF if a signal ends the block before a model is known."""
+    file: str, expected: str | None, json_lines: bool
+) -> Iterator[list[str | None]]:
+    """Answer "unknown" for WCNF if a signal ends the block before a model is known.
+
+    The block adds the format to what is yielded as soon as the file is read.
+    """
+    formats = [expected]
     try:
-        yield
+        yield formats
     except BaseException:
-        is_wcnf = input_format == "wcnf" or re.search(r"(?i)\.wcnf(\.\w+)?$", file)
+        is_wcnf = formats[-1] not in (None, "cnf")
         if (number := signals.received()) is None or not is_wcnf:
             raise
         signals.stop(answer=_EXIT[None])

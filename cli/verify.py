@@ -256,13 +256,15 @@ def _announce(record: Record, json_lines: bool) -> None:
     say_failures(record["file"], record.get("routes", {}))
     if "certificate" in record:
         made = record["certificate"]
-        if made["file"] is None:
-            say(f"olivine: {record['file']}: {made['reason']}")
-        elif not json_lines:
-            where = f", proofs in {made['proofs']}" if made.get("proofs") else ""
-            if "proofs" in made and made["proofs"] is None:
-                where = ", which refutes nothing: no proof to export"
-            say(f"olivine: {record['file']}: certificate in {made['file']}{where}")
+        where = "" if made["file"] is None else f"certificate in {made['file']}"
+        if made["reason"]:
+            where += ", but " * bool(where) + made["reason"]
+        elif made.get("proofs"):
+            where += f", proofs in {made['proofs']}"
+        elif "proofs" in made:
+            where += ", which refutes nothing: no proof to export"
+        if made["reason"] or not json_lines:
+            say(f"olivine: {record['file']}: {where}")
     for contradiction in record.get("contradictions", ()):
         say(
             f"olivine: {record['file']}: contradiction: {contradiction} "

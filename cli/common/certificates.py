@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -58,19 +59,24 @@ def targets(
 def _check(found: Mapping[str, Target], files: Sequence[str]) -> None:
     """Refuse what cannot be written, or would replace a formula or another output."""
     outputs: list[Path] = []
-    for certificate, proofs in found.values():
+    for certificate, _ in found.values():
         outputs += [Path(certificate), proof_path(certificate)]
-        outputs += [] if proofs is None else places_of_proof(proofs)
-    check_outputs(outputs, files)
+    check_exports([proofs for _, proofs in found.values() if proofs], outputs, files)
 
 
-def places_of_proof(folder: str | Path) -> list[Path]:
-    """Files that an export replaces; none below a folder that is not there yet."""
-    from ...reduction.certificate.files import proof_places
+def check_exports(
+    folders: Iterable[str], outputs: Iterable[Path], files: Sequence[str]
+) -> None:
+    """Refuse outputs as `check_outputs` does, and exports over what is no export."""
+    from ...reduction.certificate.files import earlier_export, proof_places
 
-    if os.path.lexists(folder) and not os.path.isdir(folder):
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
-    return proof_places(folder) if os.path.isdir(folder) else []
+    there = [folder for folder in folders if os.path.lexists(folder)]
+    for folder in there:
+        if not os.path.isdir(folder):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), folder)
+    check_outputs([*outputs, *chain(*map(proof_places, there))], files)
+    for folder in there:
+        earlier_export(folder)
 
 
 def proof_path(certificate: str | Path) -> Path:
@@ -83,14 +89,15 @@ def certify(
 ) -> tuple[dict[str, Any], ExitStatus]:
     """Write the certificate of a proved optimum, which is not lost if that fails.
 
-    Gives `file` or None, `reason` why not, `proofs` if asked for, and `seconds`.
+    Gives `file` or None, `reason` why not, `proofs` if asked for, and `seconds`. An
+    earlier export goes first, so that none ever stands beside a newer certificate.
     """
     from ...reduction.certificate.certificate import (
         SECONDS,
         as_checked,
         make_certificate,
     )
-    from ...reduction.certificate.files import export_proof
+    from ...reduction.certificate.files import export_proof, remove_export
     from ...reduction.verify.routes import best_assignment
 
     assignment = best_assignment(answer.routes)
@@ -111,18 +118,24 @@ def certify(
         return _none(internal_error(error), status=ExitStatus.FAILED)
     if outcome.certificate is None:
         return _none(outcome.reason, outcome.seconds)
-    made, written = outcome.certificate, None
-    record: dict[str, Any] = {"file": target.certificate, "reason": ""}
+    made, seconds = outcome.certificate, round(outcome.seconds, 6)
     try:
-        made.write(target.certificate)
         if target.proofs is not None:
-            least, formula = made.statement["at_least"], as_checked(instance.formula)
-            written = export_proof(target.proofs, formula, least, made.proof or "")
-            record["proofs"] = target.proofs if written else None
-    except OSError as error:
+            remove_export(target.proofs)
+        made.write(target.certificate)
+    except (ValueError, OSError) as error:
         reason = describe(error, target.certificate)
-        return _none(reason, outcome.seconds, ExitStatus.BAD_INPUT)
-    return record | {"seconds": round(outcome.seconds, 6)}, ExitStatus.DONE
+        return _none(reason, seconds, ExitStatus.BAD_INPUT)
+    record = {"file": target.certificate, "reason": "", "seconds": seconds}
+    if target.proofs is None:
+        return record, ExitStatus.DONE
+    least, formula = made.statement["at_least"], as_checked(instance.formula)
+    try:
+        written = export_proof(target.proofs, formula, least, made.proof or "")
+    except (MemoryError, ValueError, OSError) as error:
+        reason = f"no proofs: {describe(error, target.proofs)}"
+        return record | {"proofs": None, "reason": reason}, ExitStatus.BAD_INPUT
+    return record | {"proofs": target.proofs if written else None}, ExitStatus.DONE
 
 
 def _none(

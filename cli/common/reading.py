@@ -77,13 +77,20 @@ class Reading(NamedTuple):
         self, path: str, variant: str, penalty: Fraction | None
     ) -> tuple[DimacsFile, Instance]:
         """Read a file and make the instance of the reduction that it is."""
-        from ...reduction.family.instance import Instance
-
         source = self.read(path)
-        try:
-            return source, Instance.of(source.formula, variant, penalty)
-        except ValueError as error:
-            raise ValueError(f"{path}: {describe(error)}") from None
+        return source, instance_of(path, source, variant, penalty)
+
+
+def instance_of(
+    path: str, source: DimacsFile, variant: str, penalty: Fraction | None
+) -> Instance:
+    """Make the instance of the reduction that a file is."""
+    from ...reduction.family.instance import Instance
+
+    try:
+        return Instance.of(source.formula, variant, penalty)
+    except ValueError as error:
+        raise ValueError(f"{path}: {describe(error)}") from None
 
 
 def open_regular(path: str) -> io.BufferedReader:

@@ -44,37 +44,39 @@ let largest_literal = "2147483647"
 let power_40 = "1" ^ String.make 40 '0'
 let below_power_40 = String.make 40 '9'
 
-(* Drop comments and what is behind a line that begins with %. *)
+let rec first_not test text i =
+  if i < String.length text && test text.[i] then first_not test text (i + 1) else i
+
+(* Drop comments and what is behind a line that begins with %; also whether a CR that
+   ends no line stands in between: then all may be one line, a comment. *)
 let without_comments text =
-  let text =
-    if String.length text >= 3 && String.sub text 0 3 = "\xef\xbb\xbf" then
-      String.sub text 3 (String.length text - 3)
-    else text
-  in
+  let bom = String.starts_with ~prefix:"\xef\xbb\xbf" text in
   let length = String.length text in
   let buffer = Buffer.create length in
-  (* The first character of a line that is no blank. *)
-  let rec first i = if i < length && is_blank text.[i] then first (i + 1) else i in
-  let rec line_end i = if i < length && text.[i] <> '\n' then line_end (i + 1) else i in
+  let line_end = first_not (fun c -> c <> '\n') text in
   let rec go i =
-    if i <= length then begin
-      let start = first i and stop = line_end i in
-      if start < length && text.[start] = '%' then ()
-      else begin
-        if not (start < length && text.[start] = 'c') then
-          Buffer.add_substring buffer text i (stop - i);
-        if stop < length then (Buffer.add_char buffer '\n'; go (stop + 1))
-      end
+    let start = first_not is_blank text i and stop = line_end i in
+    if start < length && text.[start] = '%' then i
+    else begin
+      if not (start < length && text.[start] = 'c') then
+        Buffer.add_substring buffer text i (stop - i);
+      if stop < length then (Buffer.add_char buffer '\n'; go (stop + 1)) else length
     end
   in
-  go 0;
-  Buffer.contents buffer
+  let from = if bom then 3 else 0 in
+  let finish = go from in
+  let rec last i = if i > from && is_space text.[i - 1] then last (i - 1) else i in
+  let stop = last finish in
+  let rec lone i =
+    i + 1 < stop && ((text.[i] = '\r' && text.[i + 1] <> '\n') || lone (i + 1))
+  in
+  (Buffer.contents buffer, lone (first_not is_space text from))
 
 (* Drop "c ..." behind a token of zeros. *)
 let without_trailing text =
   let length = String.length text in
   let buffer = Buffer.create length in
-  let rec while_true test i = if i < length && test text.[i] then while_true test (i + 1) else i in
+  let while_true test = first_not test text in
   let rec go i =
     if i < length then
       if text.[i] = '0' && (i = 0 || is_space text.[i - 1]) then begin
@@ -99,10 +101,9 @@ let tokens text from =
     while !at < length && not (is_space text.[!at]) do incr at done;
     String.sub text start (!at - start)
 
-let parse text asked named =
-  let text = without_comments text in
-  let rec skip i = if i < String.length text && is_space text.[i] then skip (i + 1) else i in
-  let start = skip 0 in
+let parse given asked named =
+  let text, is_one_line = without_comments given in
+  let start = first_not is_space text 0 in
   let text = without_trailing (String.sub text start (String.length text - start)) in
   let variables = ref 0 and top = ref power_40 and weighted = ref true and body = ref 0 in
   if text <> "" && text.[0] = 'p' then begin
@@ -126,7 +127,7 @@ let parse text asked named =
     | _ -> invalid "the header is malformed or not of the format asked for");
     body := min (String.length text) (stop + 1)
   end
-  else if text = "" || not (named || asked = Some "wcnf") then invalid "no 'p cnf' header";
+  else if not (named || asked = Some "wcnf") || (text = "" && is_one_line) then invalid "no 'p cnf' header";
   let next = tokens text !body in
   let known = Hashtbl.create 1000 in
   let name i =

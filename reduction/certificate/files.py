@@ -8,6 +8,7 @@ needed to say that F_k belongs to the formula, and for the pair (g, π).
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -123,17 +124,42 @@ def proof_files(
 
 
 def proof_places(folder: str | Path) -> list[Path]:
-    """Where `export_proof` writes."""
+    """Where `export_proof` writes, the README first: it tells whose the others are."""
     names = ("README.txt", "bound.drat", "bound.lrat", "bound.cnf")
     return [Path(folder, name) for name in names]
+
+
+def earlier_export(folder: str | Path) -> list[Path]:
+    """Files of an earlier export; ValueError for others of these names."""
+    readme, *_ = places = proof_places(folder)
+    found = [place for place in places if os.path.lexists(place)]
+    start = README.partition("{")[0].encode()
+    is_ours = readme.is_file() and readme.read_bytes().startswith(start)
+    if found and not is_ours:
+        raise ValueError(
+            f"{found[0]}: no file of an earlier export, and an export would replace "
+            "it; take another folder"
+        )
+    return found
+
+
+def remove_export(folder: str | Path) -> None:
+    """Remove an earlier export: it is not of the certificate that is written next."""
+    for place in reversed(earlier_export(folder)):
+        place.unlink()
 
 
 def export_proof(
     folder: str, formula: checker.Formula, at_least: int, proof: str
 ) -> bool:
-    """Write the files of a bound to a folder, which is made; False without a bound."""
+    """Write the files of a bound to a folder, which is made, and nothing else.
+
+    Without a bound an earlier export is removed; False then.
+    """
     if not at_least:
+        remove_export(folder)
         return False
+    earlier_export(folder)
     files = proof_files(formula, at_least, proof)
     Path(folder).mkdir(parents=True, exist_ok=True)
     write_texts({Path(folder, name): [text] for name, text in files.items()})

@@ -47,6 +47,7 @@ _MAX_COUNT = 10**40
 """A header's numbers are below this; a top weight may exceed 64 bits."""
 _SKIPPED = re.compile(rb"(?:[ \t\r\v\f]*(?:c[^\n]*)?\n)*")
 """Lines of white space and comments."""
+_END = re.compile(rb"[ \t\r\v\f]*%")
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _COMPRESSED = (".gz", ".bz2", ".xz")
@@ -226,11 +227,12 @@ def _read_start(
     skipped = _SKIPPED.match(text)
     position = skipped.end() if skipped else 0
     line = text.count(b"\n", 0, position) + 1
-    if position == len(text):  # headerless WCNF without a clause, or no formula
-        hint = _line_ends(text)
+    nothing = position == len(text) or (known and _END.match(text, position))
+    if nothing:  # headerless WCNF without a clause, or no formula
+        hint = _line_ends(text[:position])
         if hint or not known:
             reason = "nothing but comments and white space" + hint
-            raise DimacsError(source, line - 1, reason)
+            raise DimacsError(source, max(line - 1, 1), reason)
         return header, Context(header, source, line, max_variables), b""
     stop = text.index(b"\n", position) + 1
     first_line = text[position:stop].strip()

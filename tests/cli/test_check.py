@@ -1,3 +1,4 @@
+import errno
 import gzip
 import json
 import shutil
@@ -356,6 +357,53 @@ def test_certificates_that_would_share_a_name_are_refused(tmp_path) -> None:
     assert done.status == 2
     assert "need a folder" in done.err
     assert "--certificate" in olivine("verify", UNSATISFIABLE, "--proofs", "p").err
+
+
+def test_an_export_never_stands_beside_a_newer_certificate(tmp_path) -> None:
+    """Where nothing is refuted any more, or the export fails."""
+    formula, c, folder = tmp_path / "f.cnf", tmp_path / "c.json", tmp_path / "p"
+    verify = ["verify", formula, *ROUTES, "--certificate", c, "--proofs", folder]
+    for file, left in [(UNSATISFIABLE, PROOF_FILES), (SATISFIABLE, [])] * 2:
+        formula.write_bytes(file.read_bytes())
+        assert olivine(*verify).status == 0
+        assert sorted(p.name for p in folder.iterdir()) == left
+    satisfiable = c.read_bytes()
+    formula.write_bytes(UNSATISFIABLE.read_bytes())
+    assert olivine(*verify).status == 0
+    c.write_bytes(satisfiable)
+    assert olivine("check", c, SATISFIABLE, "--export", folder).status == 0
+    assert list(folder.iterdir()) == []
+
+
+def test_proofs_that_cannot_be_written(tmp_path, monkeypatch) -> None:
+    """The certificate is there, and the command says so."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "p/bound.lrat")
+
+    monkeypatch.setattr("olivine.reduction.certificate.files.write_texts", full)
+    places = ["--certificate", tmp_path / "c.json", "--proofs", tmp_path / "p"]
+    done = olivine("verify", UNSATISFIABLE, *ROUTES, *places, "--json")
+    made = done.record["certificate"]
+    assert (done.status, made["file"], made["proofs"]) == (2, str(places[1]), None)
+    assert made["reason"] == "no proofs: p/bound.lrat: No space left on device"
+    assert f"certificate in {places[1]}, but no proofs: p/" in done.err
+    assert olivine("check", places[1], UNSATISFIABLE).status == 0
+
+
+def test_an_export_replaces_none_but_an_export(certificate, tmp_path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "README.txt").write_text("mine")
+    places = ["--certificate", tmp_path / "d.json", "--proofs", folder]
+    for command in (
+        ["verify", UNSATISFIABLE, *ROUTES, *places],
+        ["check", certificate, UNSATISFIABLE, "--export", folder],
+    ):
+        done = olivine(*command)
+        assert (done.status, "no file of an earlier export" in done.err) == (2, True)
+    assert [p.read_text() for p in folder.iterdir()] == ["mine"]
+    assert not (tmp_path / "d.json").exists()
 
 
 @pytest.mark.parametrize("name", ["bound.cnf", "bound.lrat", "README.txt"])

@@ -128,13 +128,14 @@ def pigeons(mark: str) -> str:
     ("name", "text", "status", "answers"),
     [
         ("x.wcnf", pigeons("h ") + "1 1 0\n", 0, ["s UNKNOWN"]),
+        ("x.txt", pigeons("h ") + "1 1 0\n", 0, ["s UNKNOWN"]),
         ("x.cnf", "p cnf 210 1485\n" + pigeons(""), 143, []),
     ],
 )
 def test_a_signal_before_any_model_is_unknown(
     tmp_path, name, text, status, answers
 ) -> None:
-    """Of WCNF; a formula to be decided has no limit of time but its own."""
+    """Of WCNF by any name; a formula to be decided has no limit but its own."""
     hard, folder = tmp_path / name, tmp_path / "temporary"
     hard.write_text(text)
     folder.mkdir()

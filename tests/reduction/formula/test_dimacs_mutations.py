@@ -197,6 +197,36 @@ def test_damaged_files(tmp_path):
     assert min(counts["agreed"], counts["refused"]) > 30
 
 
+LINE_ENDS = [
+    *(b"c", b"c x", b"p cnf 1 1", b"p wcnf 2 2 5", b"%", b"0", b"1", b"-1", b"h"),
+    *(
+        b"\n",
+        b"\n",
+        b"\r",
+        b"\r\n",
+        b"\v",
+        b"\f",
+        b"\x85",
+        b"\xc2\x85",
+        b"\0",
+        b"\x1c",
+        b" ",
+    ),
+]
+
+
+def test_odd_line_ends(tmp_path):
+    """Every kind of line end, and the lack of one at the end."""
+    rng = np.random.default_rng(0)
+    drawn = [
+        b"".join(LINE_ENDS[k] for k in rng.integers(len(LINE_ENDS), size=size))
+        for size in rng.integers(9, size=600).tolist()
+    ]
+    for text in [b"c \r a\n%\n"] * 9 + [b"c a\n%\r b"] * 9 + drawn:
+        (tmp_path / "f").write_bytes(text)
+        compare_with_checker(tmp_path / "f", rng)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("share", range(10))
 def test_twenty_thousand_damaged_files(tmp_path, share):
