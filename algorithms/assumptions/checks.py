@@ -4,8 +4,6 @@ For these, complete classes are drawn and at one level members taken away: the r
 ones (realizability), or all others (completeness), so that they stay realizable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction

@@ -5,8 +5,6 @@ few local functions each, so that one state says nothing about the others. For Î
 value vectors of later levels can be many: other members are halved until all fit.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction

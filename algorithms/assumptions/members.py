@@ -4,8 +4,6 @@
 Fractions are compared exactly; for those in floats a wanted value is rounded first.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ later policies, matter: each is looked at once (tabular classes: docs/assumption
 Where there are too many, the answer is False if some show a violation, else None.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping

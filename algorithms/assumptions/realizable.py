@@ -4,8 +4,6 @@ Exact for tabular and finite classes, any optimal policy will do. Other classes 
 finite observations are asked through their oracles, in floats.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

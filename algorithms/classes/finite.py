@@ -9,8 +9,6 @@ number.
 [[0, 0, 0], [1, 1, 0]]
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

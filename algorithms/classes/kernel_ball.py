@@ -6,8 +6,6 @@ is centre + radius · f, ‖f‖ ≤ 1; with k(x, x) ≤ 1 the default, 1/2 + f/
 [0, 1] as the paper asks of G.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

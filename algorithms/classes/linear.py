@@ -8,8 +8,6 @@ Features with unbounded noise allow no range: with ``clipped=False`` only the bo
 then needs no more than E[⟨θ, φ(x)⟩ | s] = V*(s) for some θ.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

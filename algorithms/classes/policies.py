@@ -15,8 +15,6 @@ totals[x]``, exactly.
 [[0.5, 0.5], [0.0, 1.0]]
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

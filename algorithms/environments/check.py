@@ -1,7 +1,5 @@
 """Whether an object of your own is an environment: every member, called and judged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """An environment over a finite model: data of any size at the cost of its support."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property

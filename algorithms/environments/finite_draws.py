@@ -4,8 +4,6 @@ Counts go level by level, one multinomial a row given the last; states with equa
 counts need no memory. The law of a return is a vector of unit + 1 integer weights.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Finite environments written by hand, readable, and small ones that are known."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

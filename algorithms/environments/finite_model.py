@@ -4,8 +4,6 @@ States of a level emit disjoint sets of codes; rewards depend on code and action
 next state on state and action. Data of any size is a multinomial draw.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

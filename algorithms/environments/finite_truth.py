@@ -1,7 +1,5 @@
 """True quantities of a finite model, in Fractions: for tests and monitors only."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

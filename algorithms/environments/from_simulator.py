@@ -1,7 +1,5 @@
 """Your own process, from ``reset`` and ``step`` or Gymnasium (docs/own-process.md)."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ The agent goes from the top left cell to a goal that pays 1/H. An image has its 
 1, walls at 1/4, and flickering cells lit (1/2) half of the time unless it is there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """An environment with features: hidden states of a finite model, rendered."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property

@@ -11,8 +11,6 @@ dying pays half of the time, the end pays more in A. The cost of a step is added
 every reward, which changes no comparison, and the sum divided by its largest value.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Literal

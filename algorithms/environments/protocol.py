@@ -7,8 +7,6 @@ dynamics are deterministic, a state of level ``len(path) + 1``. Over finitely ma
 observations and rewards n may be any integer, at the cost of the support.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

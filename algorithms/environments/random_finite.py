@@ -5,8 +5,6 @@ values in a level, so that most states have to be learned. Tabular ones have X =
 that of a layered `TabularMDP` may be stochastic.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

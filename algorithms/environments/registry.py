@@ -4,8 +4,6 @@
 4
 """
 
-from __future__ import annotations
-
 import difflib
 import inspect
 import math

@@ -4,8 +4,6 @@ Where a path fixes everything, trajectories are a draw of counts (`simulator_gra
 otherwise episodes are played one by one (`simulator_episodes`).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The calls of a simulator, checked, and compared where one is replayed."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager

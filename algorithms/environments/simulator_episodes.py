@@ -1,7 +1,5 @@
 """Episodes of a simulator, played one by one and checked in blocks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Any process one step at a time: what Gymnasium and a person at a prompt need."""
 
-from __future__ import annotations
-
 from typing import Any, Protocol
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Any process as a Gymnasium environment (extra ``rl``)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 Sums are int64 where a bound rules overflow out, else Python integers (object).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, wraps

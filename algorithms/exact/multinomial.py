@@ -8,8 +8,6 @@ up to n = 2^32 (NumPy's sampler) and at most 5·10^-7 beyond (docs/oracles.md).
 True
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Rationals of decimal digits, rounding up, and checks of ranges and sizes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from fractions import Fraction

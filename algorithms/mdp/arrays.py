@@ -4,8 +4,6 @@ The arrays make an MDP of a million states checkable and solvable exactly within
 seconds, and let members of a family that differ in rewards alone share everything else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -4,8 +4,6 @@ Heights are the greatest numbers of actions to an end. Values are integers over 
 denominator: int64 where a bound on intermediate results allows, else Python integers.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from itertools import islice

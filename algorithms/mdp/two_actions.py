@@ -6,8 +6,6 @@ the last bit takes the action. Equal depths keep the MDP layered. A choice that 
 exist is left out (`TabularMDP.padded` repeats one). Values are the same at the roots.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property

@@ -9,8 +9,6 @@ float64 where the rounding error stays below ε_sub, else in integers; Fractions
 exactly. Ties are ties of those sums.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any

@@ -8,8 +8,6 @@ measured, with a certified bound on its suboptimality (docs/oracles.md). All but
 learners is deterministic.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any

@@ -7,8 +7,6 @@ mean of the targets *clipped to [0, 1]*, where the paper's proof gives the mean,
 leaves the class as soon as targets do. An observation without weight gets 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import singledispatch

@@ -5,8 +5,6 @@ Minimise Σ_i w_i (⟨θ, φ_i⟩ - v_i)² subject to 0 ≤ ⟨θ, φ_i⟩ ≤ 1
 subproblem a `LeastDistance`. Lagrangian duality certifies the answer (docs/oracles.md).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property

@@ -21,8 +21,6 @@ cone program, and are refused.
 ('optimal', 0.625)
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

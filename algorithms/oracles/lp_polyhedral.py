@@ -9,8 +9,6 @@ with y_i ≥ 0 at upper limits and ≤ 0 at lower ones; a negative bound for c =
 infeasibility. Where a certificate misses what was asked, rationals decide.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Protocol

@@ -23,8 +23,6 @@ weighted limits.
 'infeasible'
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -7,8 +7,6 @@ mixture within ε_feas, or weights that prove infeasibility. docs/oracles.md bou
 calls.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -8,8 +8,6 @@ reading. ``np.asarray`` and ``np.array`` keep counting, for which NumPy's functi
 replaced during the call: for tests only, one thread.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager

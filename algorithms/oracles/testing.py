@@ -6,8 +6,6 @@ arithmetic, and within a bound on operations; `growth` fits the exponent of oper
 over doubling sizes, counted, never timed (`count_operations` counts at the data).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
