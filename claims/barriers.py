@@ -41,7 +41,7 @@ from ..algorithms.barriers.backup_runs import (
 from ..algorithms.barriers.exact import Surd
 from ..algorithms.barriers.square_loss import ALWAYS_B, OPTIMAL, SquareLossBarrier
 from ..algorithms.classes import TabularValueClass, ValueClassByLevel
-from ..algorithms.classes.tabular import TabularPolicy
+from ..algorithms.classes.finite import TabularPolicy
 from .claim import EXACT, STATISTICAL, Evidence, Refuted, claim
 from .runs import seeds, some
 

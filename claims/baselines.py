@@ -29,7 +29,7 @@ from ..algorithms.baselines.review import BaselineMonitors
 from ..algorithms.baselines.rmax import Decoding, rmax
 from ..algorithms.classes import TabularPolicy
 from ..algorithms.environments import make
-from ..algorithms.environments.finite_lists import Instance, from_lists
+from ..algorithms.environments.finite_makers import Instance, from_lists
 from ..algorithms.environments.finite_truth import finite_model, occupancies
 from ..algorithms.environments.protocol import Environment
 from ..algorithms.learning.draw_classes import make_classes

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..algorithms.classes.tabular import TabularValue, TabularValueClass
+from ..algorithms.classes.finite import TabularValue, TabularValueClass
 from ..algorithms.oracles.results import (
     Constraint,
     Functional,

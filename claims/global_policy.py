@@ -18,7 +18,7 @@ import numpy as np
 from ..algorithms.assumptions import check_assumptions, complete_classes
 from ..algorithms.classes import FinitePolicyClass, PolicyClassByLevel
 from ..algorithms.environments import make
-from ..algorithms.environments.finite_lists import Instance
+from ..algorithms.environments.finite_makers import Instance
 from ..algorithms.global_policy.algorithm import (
     Comparison,
     LearnedTest,

@@ -19,7 +19,7 @@ from ..algorithms.classes import (
     TabularValueClass,
 )
 from ..algorithms.environments.finite import FiniteEnvironment
-from ..algorithms.environments.finite_lists import HALF, Instance, from_lists
+from ..algorithms.environments.finite_makers import HALF, Instance, from_lists
 from ..algorithms.environments.protocol import ActionRule
 from ..algorithms.exact.data import EmpiricalMeasure
 from ..algorithms.global_policy.algorithm import global_policy

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..algorithms.classes.tabular import TabularPolicyClass
+from ..algorithms.classes.finite import TabularPolicyClass
 from ..algorithms.mdp.bellman import Pair
 from ..algorithms.olive_program.model import program_model
 from ..algorithms.olive_program.program import Form, OliveProgram

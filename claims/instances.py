@@ -20,7 +20,7 @@ from ..algorithms.classes import (
     ValueClassByLevel,
 )
 from ..algorithms.classes.q_functions import FiniteQClass
-from ..algorithms.environments.finite_lists import HALF, Instance, from_lists
+from ..algorithms.environments.finite_makers import HALF, Instance, from_lists
 from ..algorithms.environments.protocol import Environment
 from ..algorithms.exact.data import EmpiricalMeasure
 from ..algorithms.exact.numbers import check_count

@@ -16,8 +16,8 @@ import numpy as np
 
 from ..algorithms.classes.q_functions import FiniteQClass
 from ..algorithms.environments import make
+from ..algorithms.environments.finite_makers import from_mdp
 from ..algorithms.environments.protocol import Environment
-from ..algorithms.environments.random_finite import from_mdp
 from ..algorithms.exact.arrays import END
 from ..algorithms.exact.data import EmpiricalMeasure
 from ..algorithms.learning.draw_classes import ClassKind

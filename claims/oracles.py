@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
 
 from ..algorithms.classes import FinitePolicyClass, FiniteValueClass, LinearValueClass
-from ..algorithms.classes.tabular import (
+from ..algorithms.classes.finite import (
     TabularPolicy,
     TabularPolicyClass,
     TabularValue,

@@ -15,7 +15,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from ..algorithms.classes import PolicyClassByLevel, ValueClassByLevel
-from ..algorithms.environments.finite_lists import Instance
+from ..algorithms.environments.finite_makers import Instance
 from ..algorithms.environments.protocol import Environment
 from ..algorithms.learning.monitors import with_monitors
 from ..algorithms.learning.problem import Problem

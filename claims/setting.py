@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.assumptions import policy_value, realizable
+from ..algorithms.assumptions import checks, policy_value
 from ..algorithms.assumptions.checks import (
     CLIPPED,
     NAMES,
@@ -34,12 +34,16 @@ from ..algorithms.classes import (
     PolicyClassByLevel,
     ValueClassByLevel,
 )
-from ..algorithms.classes.tabular import TabularPolicy
+from ..algorithms.classes.finite import TabularPolicy
 from ..algorithms.environments import make
 from ..algorithms.environments.finite import FiniteEnvironment
-from ..algorithms.environments.finite_lists import Target, from_lists
+from ..algorithms.environments.finite_makers import (
+    Target,
+    from_lists,
+    random_finite,
+    tabular,
+)
 from ..algorithms.environments.protocol import Environment
-from ..algorithms.environments.random_finite import random_finite, tabular
 from ..algorithms.exact.arrays import object_array
 from ..algorithms.learning.draw_classes import make_classes
 from . import runs
@@ -337,21 +341,19 @@ def separations() -> dict[str, Separation]:
      'only realizable', 'policy complete, values not realizable',
      'policy complete', 'policy-value complete', 'everything']
     """
-    both, complete = [_GOOD, _BAD], (policy_value.POLICY, realizable.POLICY)
+    both, complete = [_GOOD, _BAD], (policy_value.POLICY, checks.POLICY)
     return {
         "nothing": _separation([_WRONG], [1], [_BAD], [0]),
-        "only values realizable": _separation(
-            [_RIGHT], [1], [_BAD], [0], realizable.VALUE
-        ),
+        "only values realizable": _separation([_RIGHT], [1], [_BAD], [0], checks.VALUE),
         "only policies realizable": _separation(
-            [_WRONG], [1], both, [0], realizable.POLICY
+            [_WRONG], [1], both, [0], checks.POLICY
         ),
         "only realizable": _separation([_RIGHT, _WRONG], [1], both, [0], *_REALIZABLE),
         "policy complete, values not realizable": _separation(
             [_WRONG], [1], [_GOOD], [0], *complete
         ),
         "policy complete": _separation(
-            [_RIGHT, _WRONG], [1], both, [0, 1], realizable.VALUE, *complete
+            [_RIGHT, _WRONG], [1], both, [0, 1], checks.VALUE, *complete
         ),
         "policy-value complete": value_complete_only(),
         "everything": _separation(
@@ -360,13 +362,13 @@ def separations() -> dict[str, Separation]:
             [_GOOD],
             [0],
             policy_value.POLICY_VALUE,
-            realizable.VALUE,
+            checks.VALUE,
             *complete,
         ),
     }
 
 
-_REALIZABLE = (realizable.POLICY, realizable.VALUE)
+_REALIZABLE = (checks.POLICY, checks.VALUE)
 
 
 def _separation(
@@ -437,13 +439,13 @@ def _implied(premise: str, *conclusions: str) -> Evidence:
 def _value_side() -> Evidence:
     """Policy-value completeness implies g* in G (so the Fact says) and π* in Π
     (directly, not by way of policy completeness)."""
-    return _implied(_PV, realizable.VALUE, realizable.POLICY)
+    return _implied(_PV, checks.VALUE, checks.POLICY)
 
 
 @claim("policy-completeness-implies-realizability", FACT, EXHAUSTIVE)
 def _policy_side() -> Evidence:
     """Policy completeness implies that Π has an optimal policy."""
-    return _implied(_P, realizable.POLICY)
+    return _implied(_P, checks.POLICY)
 
 
 @claim("completeness-fact", FACT, EXACT, erratum="24")

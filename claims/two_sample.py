@@ -25,7 +25,7 @@ from ..algorithms.classes import (
     identity_kernel,
 )
 from ..algorithms.environments import make
-from ..algorithms.environments.finite_lists import Instance
+from ..algorithms.environments.finite_makers import Instance
 from ..algorithms.environments.finite_truth import FiniteTruth
 from ..algorithms.environments.protocol import Environment
 from ..algorithms.exact.data import EmpiricalMeasure

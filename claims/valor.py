@@ -26,7 +26,7 @@ from ..algorithms.classes import (
 from ..algorithms.classes.policies import action_weights
 from ..algorithms.classes.protocols import ValueClass
 from ..algorithms.environments import make
-from ..algorithms.environments.finite_lists import Instance, from_lists
+from ..algorithms.environments.finite_makers import Instance, from_lists
 from ..algorithms.exact.arrays import object_array
 from ..algorithms.learning.deviations import largest_value_deviation
 from ..algorithms.learning.draw_classes import ClassKind, make_classes

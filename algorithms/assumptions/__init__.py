@@ -1,10 +1,15 @@
 """The paper's assumptions on the classes: checkers, and classes that satisfy them."""
 
-from .checks import CLIPPED, NAMES, check_assumptions
+from .checks import (
+    CLIPPED,
+    NAMES,
+    check_assumptions,
+    policy_realizability,
+    value_realizability,
+)
 from .closure import complete_classes
 from .members import Assumption, Counterexample
 from .policy_value import policy_completeness, policy_value_completeness
-from .realizable import policy_realizability, value_realizability
 
 __all__ = [
     "CLIPPED",

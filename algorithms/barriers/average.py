@@ -33,7 +33,7 @@ from ..classes import (
 )
 from ..classes.protocols import PolicyClass, ValueClass
 from ..environments.finite import FiniteEnvironment
-from ..environments.finite_lists import Instance, from_lists
+from ..environments.finite_makers import Instance, from_lists
 from ..environments.finite_model import FiniteModel
 from ..environments.finite_truth import backed_up
 from ..mdp.bellman import Pair

@@ -28,7 +28,7 @@ from ..classes import (
     ValueClassByLevel,
 )
 from ..environments.finite import FiniteEnvironment
-from ..environments.finite_lists import Instance, from_lists
+from ..environments.finite_makers import Instance, from_lists
 
 EXACT_DRAWS = 10**5  # largest n for which the tail is added up in integers
 

@@ -30,7 +30,7 @@ from ..classes import (
     ValueClassByLevel,
 )
 from ..environments.finite import FiniteEnvironment
-from ..environments.finite_lists import Instance, from_lists
+from ..environments.finite_makers import Instance, from_lists
 from ..oracles.least_squares import least_squares
 from .exact import Surd
 

@@ -1,19 +1,32 @@
 """Classes of value functions and policies, behind two small protocols."""
 
-from .by_level import PolicyClassByLevel, ValueClassByLevel
-from .finite import FinitePolicyClass, FiniteValueClass, zero_class
-from .kernel_ball import KernelBall, gaussian_kernel, identity_kernel
+from .finite import (
+    FinitePolicyClass,
+    FiniteValueClass,
+    PolicyClassByLevel,
+    TabularPolicy,
+    TabularPolicyClass,
+    TabularValue,
+    TabularValueClass,
+    ValueClassByLevel,
+    zero_class,
+)
 from .learned import (
     LearnedPolicyClass,
     LearnedValueClass,
     sklearn_policies,
     sklearn_values,
 )
-from .linear import LinearPolicyClass, LinearValueClass
+from .linear import (
+    KernelBall,
+    LinearPolicyClass,
+    LinearValueClass,
+    gaussian_kernel,
+    identity_kernel,
+)
 from .policies import MixedPolicy
 from .protocols import Policy, PolicyClass, ValueClass, ValueFunction
 from .q_functions import FiniteQClass, QFunction
-from .tabular import TabularPolicy, TabularPolicyClass, TabularValue, TabularValueClass
 
 __all__ = [
     "FinitePolicyClass",

@@ -7,7 +7,7 @@ every policy becomes rows of integer weights: action a has probability ``weights
 totals[x]``, exactly.
 
 >>> import numpy as np
->>> from olivine.algorithms.classes.tabular import TabularPolicy
+>>> from olivine.algorithms.classes.finite import TabularPolicy
 >>> half = Fraction(1, 2)
 >>> mixed = MixedPolicy((TabularPolicy(np.array([0, 1])),
 ...                      TabularPolicy(np.array([1, 1]))), (half, half), 2)

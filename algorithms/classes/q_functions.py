@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 
 from ..exact.arrays import check_observations, frozen
 from ..exact.numbers import as_rational
+from .finite import TabularPolicy, check_codes
 from .protocols import Observations, check_level
-from .tabular import TabularPolicy, check_codes
 
 Decoder = Callable[[Any], NDArray[np.int64]]
 """Maps n observations (features) to n codes."""

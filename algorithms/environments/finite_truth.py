@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..classes.finite import TabularPolicy, TabularValue
 from ..classes.policies import action_weights, check_action, check_policies
-from ..classes.tabular import TabularPolicy, TabularValue
 from ..exact.arrays import frozen, object_array
 from ..exact.numbers import weighted_sum
 from .finite_draws import draw_episodes

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..exact.arrays import INT64_MAX
-from .grid import grid
-from .locks import diabolical_lock, lock, lock_gaussian
+from .finite_makers import random_finite, tabular
 from .protocol import Environment
-from .random_finite import random_finite, tabular
+from .worlds import diabolical_lock, grid, lock, lock_gaussian
 
 Factory = Callable[..., Environment]  # Takes a Generator, then options as keywords
 

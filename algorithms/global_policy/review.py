@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assumptions.realizable import realizability
+from ..assumptions.checks import realizability
 from ..exact.arrays import object_array
 from ..exact.data import EmpiricalMeasure
 from ..learning.deviations import (

@@ -16,11 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes.finite import FinitePolicyClass, FiniteValueClass
-from ..classes.kernel_ball import KernelBall
-from ..classes.linear import LinearValueClass
+from ..classes.finite import (
+    FinitePolicyClass,
+    FiniteValueClass,
+    TabularPolicyClass,
+    TabularValueClass,
+)
+from ..classes.linear import KernelBall, LinearValueClass
 from ..classes.protocols import ValueClass
-from ..classes.tabular import TabularPolicyClass, TabularValueClass
 from ..environments.protocol import Path, Truth
 from ..exact.arrays import object_array
 from ..exact.data import EmpiricalMeasure

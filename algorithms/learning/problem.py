@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..environments.protocol import Environment, require_deterministic
-from ..exact.seeds import RecordedSeed
+from ..exact.multinomial import RecordedSeed
 from ..oracles.ledger import Ledger, unguard
 from .events import Observer
 from .results import LearningResult

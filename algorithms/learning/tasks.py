@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..assumptions.checks import violating_classes
+from ..assumptions.checks import realizability, violating_classes
 from ..assumptions.closure import COMPLETENESS, complete_classes
-from ..assumptions.realizable import realizability
 from ..classes import (
     FinitePolicyClass,
     FiniteValueClass,

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..exact.seeds import RecordedSeed
+from ..exact.multinomial import RecordedSeed
 from ..mdp.bellman import Pair
 from ..olive_program.optimisers import Milp
 from ..olive_program.program import Optimiser, Upper

@@ -36,7 +36,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exact.seeds import RecordedSeed
+from ..exact.multinomial import RecordedSeed
 from ..mdp.bellman import Pair
 from ..mdp.distributions import Distribution
 from ..mdp.planning import state_distributions

@@ -16,7 +16,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exact.seeds import RecordedSeed
+from ..exact.multinomial import RecordedSeed
 from ..mdp.bellman import Pair
 from ..mdp.distributions import Distribution
 from ..mdp.tabular import TabularMDP

@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..classes.finite import FinitePolicyClass
+from ..classes.finite import FinitePolicyClass, TabularPolicy, TabularPolicyClass
 from ..classes.learned import LearnedPolicyClass
 from ..classes.linear import LinearPolicyClass
 from ..classes.protocols import Observations, Policy, PolicyClass
-from ..classes.tabular import TabularPolicy, TabularPolicyClass
 from ..exact.arrays import check_actions, check_reals, reject
 from ..exact.data import EmpiricalMeasure
 from .csc_hard import minimise_learned, minimise_linear

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..classes.finite import FiniteValueClass
+from ..classes.finite import FiniteValueClass, TabularValue, TabularValueClass
 from ..classes.learned import LearnedValue, LearnedValueClass
 from ..classes.linear import LinearValueClass
 from ..classes.protocols import ValueClass
-from ..classes.tabular import TabularValue, TabularValueClass
 from ..exact.arrays import check_reals, reject
 from ..exact.data import EmpiricalMeasure
 from .least_squares_linear import Regression, fit_linear

@@ -31,12 +31,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes.finite import FiniteValueClass
-from ..classes.kernel_ball import KernelBall, KernelFunction
+from ..classes.finite import FiniteValueClass, TabularValueClass
 from ..classes.learned import LearnedValueClass
-from ..classes.linear import LinearValueClass
+from ..classes.linear import KernelBall, KernelFunction, LinearValueClass
 from ..classes.protocols import Observations, ValueClass, ValueFunction
-from ..classes.tabular import TabularValueClass
 from ..exact.data import EmpiricalMeasure, Field
 from .ledger import OracleOnly, oracle, unguard
 from .lp_polyhedral import LinearForm, PolyhedralProgram, TabularForm

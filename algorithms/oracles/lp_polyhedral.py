@@ -21,9 +21,9 @@ from ...solvers.lp.highs import ArrayLp
 from ...solvers.lp.lp import LpSession
 from ...solvers.model.model import LinearModel
 from ...solvers.outcome import Status
+from ..classes.finite import TabularValue, TabularValueClass
 from ..classes.linear import FeatureMap, LinearValue, LinearValueClass
 from ..classes.protocols import ValueFunction
-from ..classes.tabular import TabularValue, TabularValueClass
 from .results import Constraint, Functional, LpQuestion, LpResult, summation_bound
 
 ExactRow = tuple[list[int], list[Fraction]]  # indices and coefficients of a row over z

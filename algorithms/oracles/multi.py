@@ -33,9 +33,8 @@ import numpy as np
 
 from ...solvers.model.model import LinearModel, Row, integer_row
 from ...solvers.outcome import Status
-from ..classes.finite import FinitePolicyClass
+from ..classes.finite import FinitePolicyClass, TabularPolicy, TabularPolicyClass
 from ..classes.protocols import PolicyClass
-from ..classes.tabular import TabularPolicy, TabularPolicyClass
 from ..exact.data import EmpiricalMeasure
 from .csc import csc
 from .ledger import oracle

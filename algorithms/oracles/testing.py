@@ -15,8 +15,8 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from ..classes.finite import TabularPolicyClass, TabularValueClass
 from ..classes.protocols import PolicyClass, ValueClass
-from ..classes.tabular import TabularPolicyClass, TabularValueClass
 from ..exact.data import EmpiricalMeasure
 from .lp import exact_value, lp
 from .problems import (

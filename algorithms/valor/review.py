@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from ..assumptions.realizable import realizability
+from ..assumptions.checks import realizability
 from ..exact.data import EmpiricalMeasure
 from ..learning.deviations import (
     largest_policy_deviation,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...algorithms.classes.tabular import TabularPolicyClass, TabularValueClass
+from ...algorithms.classes.finite import TabularPolicyClass, TabularValueClass
 from ...algorithms.exact.data import EmpiricalMeasure
 from ...algorithms.mdp.tabular import TabularMDP
 from ...algorithms.oracles.csc import csc, importance_costs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...algorithms.environments.finite import FiniteEnvironment
-from ...algorithms.environments.random_finite import from_mdp
+from ...algorithms.environments.finite_makers import from_mdp
 from ...algorithms.environments.registry import make, register
 from ...algorithms.exact.numbers import check_sizes, check_table
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithms.exact.arrays import INT64_MAX, exact_sum
-from ...algorithms.exact.seeds import RecordedSeed
+from ...algorithms.exact.multinomial import RecordedSeed
 from .checks import literal_truth
 from .formula import ThreeSat
 

@@ -25,8 +25,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...algorithms.classes.finite import TabularPolicy, TabularPolicyClass
 from ...algorithms.classes.protocols import Policy
-from ...algorithms.classes.tabular import TabularPolicy, TabularPolicyClass
 from ...algorithms.exact.data import EmpiricalMeasure
 from ...algorithms.oracles.multi import ClassificationSet, Method, MultiResult, multi
 from ..formula.checks import checked_assignment, literal_truth

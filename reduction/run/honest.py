@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...algorithms.exact.seeds import RecordedSeed
+from ...algorithms.exact.multinomial import RecordedSeed
 from ...algorithms.mdp.distributions import Distribution
 from ...algorithms.olive_program.program import Optimiser
 from ...algorithms.olive_program.rounds import OliveResult, olive_exact

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 from hypothesis import strategies as st
-from olivine.algorithms.classes.tabular import TabularPolicy, TabularPolicyClass
+from olivine.algorithms.classes.finite import TabularPolicy, TabularPolicyClass
 from olivine.algorithms.oracles.multi_data import (
     ClassificationSet,
     MultiResult,

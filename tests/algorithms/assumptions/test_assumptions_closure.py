@@ -12,7 +12,7 @@ from olivine.algorithms.assumptions import (
 )
 from olivine.algorithms.assumptions.checks import violating_classes
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.random_finite import random_finite
+from olivine.algorithms.environments.finite_makers import random_finite
 
 PR, VR, PV, PC = NAMES
 ASKED = {"policy-value": (PR, VR, PV), "policy": (PR, VR, PC), "both": NAMES}

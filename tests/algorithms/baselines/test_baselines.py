@@ -27,7 +27,7 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_lists import from_lists
+from olivine.algorithms.environments.finite_makers import from_lists
 from olivine.algorithms.environments.finite_truth import (
     occupancies,
     policy_q_values,

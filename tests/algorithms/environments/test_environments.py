@@ -6,18 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from olivine.algorithms.classes.finite import TabularPolicy
 from olivine.algorithms.classes.policies import MixedPolicy
-from olivine.algorithms.classes.tabular import TabularPolicy
-from olivine.algorithms.environments import make, names, random_finite, register
+from olivine.algorithms.environments import finite_makers, make, names, register
 from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_lists import from_lists
+from olivine.algorithms.environments.finite_makers import from_lists, from_mdp
 from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
 from olivine.algorithms.environments.protocol import (
     Environment,
     ObservationSpace,
     require_deterministic,
 )
-from olivine.algorithms.environments.random_finite import from_mdp
 from olivine.algorithms.environments.registry import options
 from olivine.algorithms.mdp.tabular import random_tabular_mdp
 
@@ -201,7 +200,7 @@ def test_randomised_policies_that_return_floats_are_taken_as_they_are():
 
 
 def test_the_registry_suggests_and_refuses(monkeypatch):
-    monkeypatch.setattr(random_finite, "_ATTEMPTS", deep(1000, 100))
+    monkeypatch.setattr(finite_makers, "_ATTEMPTS", deep(1000, 100))
     assert set(names()) >= {"random-finite", "tabular", "lock", "lock-gaussian"}
     for name in ("random-finite", "tabular", "lock", "diabolical-lock", "grid"):
         env = make(name)
@@ -269,7 +268,7 @@ def test_a_start_of_weight_zero_is_no_second_start():
 
 
 def test_the_moves_between_widest_levels_are_counted_by_their_product(monkeypatch):
-    monkeypatch.setattr(random_finite, "_MOST_WEIGHTS", 100)
+    monkeypatch.setattr(finite_makers, "_MOST_WEIGHTS", 100)
     make("random-finite", 0, states=7, horizon=4, actions=2)  # 98
     with pytest.raises(ValueError, match="makes a table of 128 numbers"):
         make("random-finite", 0, states=8, horizon=4, actions=2)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from olivine.algorithms.classes.finite import TabularPolicy
 from olivine.algorithms.classes.policies import MixedPolicy
-from olivine.algorithms.classes.tabular import TabularPolicy
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite_draws import ReturnLaws, draw_episodes
 from olivine.algorithms.exact.arrays import END

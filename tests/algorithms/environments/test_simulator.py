@@ -9,7 +9,7 @@ import olivine
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.classes.tabular import TabularPolicy
+from olivine.algorithms.classes.finite import TabularPolicy
 from olivine.algorithms.environments.protocol import STOCHASTIC, UnknownTruthError
 from olivine.algorithms.environments.simulator_calls import ReplayError
 from olivine.algorithms.environments.stepping import MdpStepper, stepper

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from olivine.algorithms.exact.seeds import RecordedSeed
+from olivine.algorithms.exact.multinomial import RecordedSeed
 
 
 @given(

@@ -16,7 +16,7 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_lists import Instance, from_lists
+from olivine.algorithms.environments.finite_makers import Instance, from_lists
 from olivine.algorithms.global_policy import algorithm, global_policy
 from olivine.algorithms.global_policy.algorithm import (
     Comparison,

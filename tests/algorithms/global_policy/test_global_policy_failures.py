@@ -12,7 +12,7 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_lists import Instance, from_lists
+from olivine.algorithms.environments.finite_makers import Instance, from_lists
 from olivine.algorithms.global_policy import (
     GlobalPolicyMonitors,
     GlobalPolicyPracticalParameters,

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from olivine.algorithms.classes import PolicyClassByLevel, TabularPolicyClass
-from olivine.algorithms.environments.finite_lists import Instance, from_lists
+from olivine.algorithms.environments.finite_makers import Instance, from_lists
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.global_policy import (
     GlobalPolicyMonitors,

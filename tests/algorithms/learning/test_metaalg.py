@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from olivine.algorithms.environments.finite_lists import from_lists
+from olivine.algorithms.environments.finite_makers import from_lists
 from olivine.algorithms.learning.events import EventFailedError
 from olivine.algorithms.learning.metaalg import metaalg
 from olivine.algorithms.learning.monitors import chance_of_unlearned

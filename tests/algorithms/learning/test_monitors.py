@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.assumptions.realizable import realizability
+from olivine.algorithms.assumptions.checks import realizability
 from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,

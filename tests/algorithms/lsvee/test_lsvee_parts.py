@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.assumptions.realizable import realizability
+from olivine.algorithms.assumptions.checks import realizability
 from olivine.algorithms.classes import FiniteQClass
 from olivine.algorithms.environments import make
 from olivine.algorithms.exact.data import EmpiricalMeasure

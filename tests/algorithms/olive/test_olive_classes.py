@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.classes.q_functions import FiniteQClass
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.random_finite import from_mdp
+from olivine.algorithms.environments.finite_makers import from_mdp
 from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.learning.draw_q_functions import make_q_class, optimal_member
 from olivine.algorithms.mdp.bellman import Pair

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.random_finite import from_mdp
+from olivine.algorithms.environments.finite_makers import from_mdp
 from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.mdp.tabular import random_tabular_mdp
 from olivine.algorithms.olive.environments import LayeredEnvironment

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.random_finite import from_mdp
+from olivine.algorithms.environments.finite_makers import from_mdp
 from olivine.algorithms.learning.draw_q_functions import make_q_class, optimal_member
 from olivine.algorithms.learning.results import contradictions
 from olivine.algorithms.mdp.tabular import random_tabular_mdp

@@ -15,7 +15,7 @@ from olivine.algorithms.classes import (
     identity_kernel,
 )
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_lists import from_lists
+from olivine.algorithms.environments.finite_makers import from_lists
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.oracles.ledger import unguard
 from olivine.algorithms.two_sample import TwoSamplePracticalParameters, two_sample

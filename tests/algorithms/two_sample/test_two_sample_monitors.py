@@ -18,7 +18,7 @@ from olivine.algorithms.classes import (
     TabularValueClass,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments.finite_lists import Instance, from_lists
+from olivine.algorithms.environments.finite_makers import Instance, from_lists
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.events import Entered, Iteration, Triple
 from olivine.algorithms.learning.problem import Problem
