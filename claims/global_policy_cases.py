@@ -311,7 +311,7 @@ class ScriptedEnvironment(FiniteEnvironment):
         rows = self._script[path, rules[level - 1] == "uniform"]
         codes, actions, returns, chances = zip(*rows, strict=True)
         scale = int(np.lcm.reduce([c.denominator for c in chances], dtype=object))
-        self._trajectories += n
+        self.trajectories += n
         return EmpiricalMeasure(
             list(codes),
             actions=list(actions),

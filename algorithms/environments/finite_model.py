@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..classes.policies import action_weights
 from ..exact.arrays import END, frozen
 
 
@@ -265,69 +266,51 @@ def push(weights: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
     return np.asarray(spread // common, dtype=object)
 
 
-class OverModel:
-    """The facts of a hidden model, and a count of trajectories."""
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Distinct steps (x, a, reward units, next state) with positive counts."""
 
-    def __init__(self, model: FiniteModel, name: str) -> None:
-        self._model = model
-        self.name = name
-        self._trajectories = 0
-
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({self.name!r}, H={self.horizon}, "
-            f"K={self.n_actions}, M={self.max_states})"
-        )
-
-    @property
-    def horizon(self) -> int:
-        """H."""
-        return self._model.horizon
-
-    @property
-    def n_actions(self) -> int:
-        """K."""
-        return self._model.n_actions
-
-    @property
-    def deterministic(self) -> bool:
-        """Whether hidden dynamics are deterministic."""
-        return self._model.deterministic
-
-    @property
-    def max_states(self) -> int:
-        """M."""
-        return max(level.n_states for level in self._model.levels)
-
-    @property
-    def trajectories(self) -> int:
-        """Trajectories collected so far."""
-        return self._trajectories
+    codes: NDArray[np.int64]
+    actions: NDArray[np.int64]
+    units: NDArray[np.int64]
+    next_states: NDArray[np.int64]
+    counts: NDArray[Any]
 
 
-def check_draws(n: int) -> int:
-    """Return n, a positive Python integer, or raise ValueError."""
-    if isinstance(n, (bool, float)) or n != int(n) or n < 1:
-        raise ValueError(f"n: {n!r} is no positive number of trajectories")
-    return int(n)
+def draw_episodes(
+    model: FiniteModel,
+    policies: Sequence[Any],
+    n: int,
+    rng: np.random.Generator,
+    *,
+    each: bool = False,
+) -> list[Steps]:
+    """Draw n episodes by level; with ``each``, call policies for every one."""
+    states = pick(np.broadcast_to(model.start, (n, len(model.start))), rng)
+    steps = []
+    for level, policy in zip(model.levels, policies, strict=True):
+        codes = _emit(level, states, rng)
+        present, inverse = codes, np.arange(n)
+        if not each:
+            present, inverse = np.unique(codes, return_inverse=True)
+        weights = action_weights(policy, present, model.n_actions)
+        actions = pick(weights[inverse.reshape(-1)], rng)
+        units = level.draw_units(codes, actions, rng)
+        if level.transitions.shape[2] == 0:
+            states = np.full(n, END, dtype=np.int64)
+        else:
+            states = pick(level.transitions[states, actions], rng)
+        steps.append(Steps(codes, actions, units, states, np.ones(n, dtype=np.int64)))
+    return steps
 
 
-def drawn_level(rules: Sequence[Any], level: int | None, horizon: int) -> int:
-    """Return the level whose data are asked for, or raise ValueError."""
-    if len(rules) > horizon:
-        raise ValueError(f"rules: {len(rules)} for {horizon} levels")
-    most = min(len(rules) + 1, horizon)
-    h = len(rules) if level is None else level
-    if not 1 <= h <= most:
-        raise ValueError(
-            f"level: {h} is not in 1..{most}, {len(rules)} rules being given for the "
-            f"horizon {horizon}"
-        )
-    return h
-
-
-def leading_path(rules: Sequence[Any]) -> tuple[int, ...]:
-    """Return the rules as a path of actions, () where one of them is none."""
-    if all(isinstance(rule, (int, np.integer)) for rule in rules):
-        return tuple(map(int, rules))
-    return ()
+def _emit(
+    level: FiniteLevel, states: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    codes = np.empty(len(states), dtype=np.int64)
+    for state in np.unique(states):
+        rows = np.flatnonzero(states == state)
+        heights = np.cumsum(level.emissions[state])
+        drawn = rng.integers(heights[-1], size=len(rows))
+        codes[rows] = np.searchsorted(heights, drawn, side="right")
+    return codes

@@ -1,7 +1,7 @@
 """True quantities of a finite model, in Fractions: for tests and monitors only."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -13,8 +13,7 @@ from ..classes.finite import TabularPolicy, TabularValue
 from ..classes.policies import action_weights, check_action, check_policies
 from ..exact.arrays import frozen, object_array
 from ..exact.numbers import weighted_sum
-from .finite_draws import draw_episodes
-from .finite_model import FiniteLevel, FiniteModel, path_weights
+from .finite_model import FiniteLevel, FiniteModel, Steps, draw_episodes, path_weights
 from .protocol import AnyPolicy, Environment, Path
 
 ZERO = Fraction(0)
@@ -184,7 +183,7 @@ class FiniteTruth:
     def state_value(self, level: int, state: int) -> Fraction:
         """V*(s); 0 at level H+1."""
         if level == self.model.horizon + 1:
-            return Fraction(0)
+            return ZERO
         check_action(state, self.model.level(level).n_states, "state")
         value: Fraction = self._optimal[level - 1][1][state]
         return value
@@ -236,8 +235,7 @@ class FiniteTruth:
         """P(x_h = x) after the path: Fractions, shape (X,)."""
         weights, total = path_weights(self.model, path)
         level = self.model.levels[len(path)]
-        chances = np.empty(level.n_codes, dtype=object)
-        chances[:] = _ZERO
+        chances = np.full(level.n_codes, ZERO, dtype=object)
         for s in np.flatnonzero(weights):
             scale = total * int(level.emission_totals[s])
             for x in np.flatnonzero(level.emissions[s]):
@@ -265,19 +263,24 @@ class FiniteTruth:
         """E_p[r_h + V_{π(x_h)}]: a float for floats, a Fraction for Fractions."""
         if len(future) != self.model.n_actions:
             raise ValueError(f"future: {len(future)} values, K={self.model.n_actions}")
-        chances = self.observation_probabilities(path)
-        level = self.model.levels[len(path)]
         exact = all(isinstance(v, (int, Fraction)) for v in future)
-        codes = np.flatnonzero(chances)
-        shares = action_weights(policy, codes, self.model.n_actions)
         joint, gains = [], []
-        for x, row in zip(codes.tolist(), shares.tolist(), strict=True):
+        for place, share, row in self._choices(path, policy):
             for a, weight in enumerate(row):
                 if weight:
-                    joint.append(chances[x] * Fraction(weight, sum(row)))
-                    reward = level.mean_rewards[x, a] / self.model.unit
-                    gains.append(reward + future[a])
+                    joint.append(share * Fraction(weight) / sum(map(Fraction, row)))
+                    reward = self.model.levels[len(path)].mean_rewards[place, a]
+                    gains.append(reward / self.model.unit + future[a])
         return _average(joint, gains, exact)
+
+    def _choices(
+        self, path: Path, policy: AnyPolicy
+    ) -> Iterator[tuple[int, Fraction, list[Any]]]:
+        """Yield codes after a path, their probabilities and weights of actions."""
+        chances = self.observation_probabilities(path)
+        codes = np.flatnonzero(chances)
+        weights = action_weights(policy, codes, self.model.n_actions).tolist()
+        yield from zip(codes.tolist(), chances[codes], weights, strict=True)
 
     def estimate_policy_value(
         self, policies: Sequence[AnyPolicy], n: int, rng: np.random.Generator
@@ -286,10 +289,14 @@ class FiniteTruth:
         check_policies(policies, self.model.horizon)
         if n < 2:
             raise ValueError(f"n: {n} episodes give no standard error")
-        chosen = list(policies)[: self.model.horizon]
-        steps = draw_episodes(self.model, chosen, n, rng)
+        steps = self._episodes(list(policies)[: self.model.horizon], n, rng)
         returns = np.sum([s.units for s in steps], axis=0) / self.model.unit
         return float(returns.mean()), float(returns.std(ddof=1) / math.sqrt(n))
+
+    def _episodes(
+        self, policies: Sequence[AnyPolicy], n: int, rng: np.random.Generator
+    ) -> list[Steps]:
+        return draw_episodes(self.model, policies, n, rng)
 
     @cached_property
     def _optimal(self) -> list[tuple[NDArray[Any], list[Fraction]]]:
@@ -307,7 +314,7 @@ class FiniteTruth:
             path_weights(self.model, path[:-1])
             if not 0 <= path[-1] < self.model.n_actions:
                 raise ValueError(f"path: action {path[-1]} at level {len(path)}")
-            return _ZERO
+            return ZERO
         weights, total = path_weights(self.model, path)
         values = states[len(path)]
         return weighted_sum(map(int, weights), values) / total
@@ -317,12 +324,8 @@ class FiniteTruth:
             raise ValueError(f"{what}: hidden dynamics are stochastic, no path has one")
 
 
-_ZERO = Fraction(0)
-
-
 def _average(chances: Sequence[Fraction], values: Sequence[Any], exact: bool) -> Any:
-    if exact:
-        pairs = zip(chances, values, strict=True)
-        return sum((p * v for p, v in pairs), _ZERO)
     pairs = zip(chances, values, strict=True)
+    if exact:
+        return sum((p * v for p, v in pairs), ZERO)
     return math.fsum(float(p) * float(v) for p, v in pairs)

@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from ..classes.policies import check_policies
 from ..classes.protocols import Observations
 from ..exact.data import EmpiricalMeasure
 
@@ -323,16 +324,89 @@ def require_deterministic(environment: Environment, algorithm: str) -> None:
         )
 
 
-__all__ = [
-    "ActionRule",
-    "AnyPolicy",
-    "Environment",
-    "ObservationSpace",
-    "Path",
-    "Trajectories",
-    "Truth",
-    "UnknownTruthError",
-    "knows_truth",
-    "missing_members",
-    "require_deterministic",
-]
+class BaseEnvironment:
+    """What environments share: facts, checks of what is asked, a count."""
+
+    deterministic: bool
+
+    def __init__(self, name: str, horizon: int, n_actions: int) -> None:
+        self.name, self.horizon, self.n_actions = name, horizon, n_actions
+        self.trajectories = 0
+
+    def draw(
+        self,
+        rules: Sequence[ActionRule],
+        n: int,
+        rng: np.random.Generator,
+        *,
+        level: int | None = None,
+        successors: bool = True,
+    ) -> EmpiricalMeasure:
+        """Play rules, and give the data of one level, as the protocol says."""
+        if len(rules) > self.horizon:
+            raise ValueError(f"rules: {len(rules)} for {self.horizon} levels")
+        most = min(len(rules) + 1, self.horizon)
+        h = len(rules) if level is None else level
+        if not 1 <= h <= most:
+            raise ValueError(
+                f"level: {h} is not in 1..{most}, {len(rules)} rules being given for "
+                f"the horizon {self.horizon}"
+            )
+        n, successors = check_draws(n), successors and level is None
+        found = self._draw(rules, n, rng, h, successors, level is not None)
+        self.trajectories += n
+        return found
+
+    def _draw(
+        self,
+        rules: Sequence[ActionRule],
+        n: int,
+        rng: np.random.Generator,
+        h: int,
+        successors: bool,
+        returns: bool,
+    ) -> EmpiricalMeasure:
+        """Draw the data of level h, with what follows or returns where asked for."""
+        raise NotImplementedError
+
+    def run(
+        self,
+        policies: Sequence[AnyPolicy],
+        n: int,
+        rng: np.random.Generator,
+        *,
+        first: int = 0,
+        transitions: bool = False,
+    ) -> Trajectories:
+        """Run n whole episodes, as the protocol says."""
+        check_policies(policies, self.horizon)
+        if not 0 <= first <= check_draws(n):
+            raise ValueError(f"first: {first} is not in 0..{n}, the trajectories")
+        policies = list(policies[: self.horizon])
+        found = self._run(policies, n, rng, first, transitions)
+        self.trajectories += n
+        return found
+
+    def _run(
+        self,
+        policies: Sequence[AnyPolicy],
+        n: int,
+        rng: np.random.Generator,
+        first: int,
+        transitions: bool,
+    ) -> Trajectories:
+        raise NotImplementedError
+
+
+def check_draws(n: int) -> int:
+    """Return n, a positive Python integer, or raise ValueError."""
+    if isinstance(n, (bool, float)) or n != int(n) or n < 1:
+        raise ValueError(f"n: {n!r} is no positive number of trajectories")
+    return int(n)
+
+
+def leading_path(rules: Sequence[Any]) -> tuple[int, ...]:
+    """Return the rules as a path of actions, () where one of them is none."""
+    if all(isinstance(rule, (int, np.integer)) for rule in rules):
+        return tuple(map(int, rules))
+    return ()

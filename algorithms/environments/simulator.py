@@ -13,26 +13,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes.policies import check_policies
 from ..exact.arrays import END, object_array
 from ..exact.data import EmpiricalMeasure
-from .finite_model import check_draws, drawn_level, leading_path
 from .finite_truth import FiniteTruth
 from .protocol import (
     ActionRule,
     AnyPolicy,
+    BaseEnvironment,
     ObservationSpace,
     Path,
     Trajectories,
     Truth,
     UnknownTruthError,
+    leading_path,
 )
 from .simulator_calls import Determinism, Simulator, stacked
 from .simulator_episodes import Episodes
 from .simulator_graph import Graph, Node
 
 
-class SimulatorEnvironment:
+class SimulatorEnvironment(BaseEnvironment):
     """The `Environment` of a simulator, which `from_simulator` makes."""
 
     def __init__(
@@ -46,12 +46,10 @@ class SimulatorEnvironment:
         replays: int,
         rng: np.random.Generator,
     ) -> None:
-        self.name, self.horizon = simulator.name, simulator.horizon
-        self.n_actions, self.features = simulator.n_actions, features
+        super().__init__(simulator.name, simulator.horizon, simulator.n_actions)
+        self.features, self._states = features, states
         self.simulator, self.determinism = simulator, determinism
         self.deterministic = determinism != "nothing"
-        self._trajectories, self._states = 0, states
-        self._by_observation = by_observation
         self._replayed: set[tuple[int, ...]] = set()
         self._rng, self.replays = rng, replays
         for _ in range(replays if self.deterministic else 1):
@@ -83,11 +81,6 @@ class SimulatorEnvironment:
         )
 
     @property
-    def trajectories(self) -> int:
-        """Trajectories collected so far; replays of edges are not counted."""
-        return self._trajectories
-
-    @property
     def truth(self) -> Truth:
         """The whole process, where codes are states and everything is deterministic."""
         self.simulator.check_kept()
@@ -110,27 +103,24 @@ class SimulatorEnvironment:
             raise ValueError(f"level: {level} is not in 1..{self.horizon}")
         return self.simulator.spaces[level - 1]
 
-    def draw(
+    def _draw(
         self,
         rules: Sequence[ActionRule],
         n: int,
         rng: np.random.Generator,
-        *,
-        level: int | None = None,
-        successors: bool = True,
+        h: int,
+        successors: bool,
+        returns: bool,
     ) -> EmpiricalMeasure:
-        """Play rules, and give the data of one level, as the protocol says."""
         self.simulator.check_kept()
-        h, n = drawn_level(rules, level, self.horizon), check_draws(n)
         self._check_path(leading_path(rules[: h - 1]))
-        self._trajectories += n
         if self._graph is None:
-            return self._episodes.draw(rules, n, rng, level, successors)
+            return self._episodes.draw(rules, n, rng, h, successors)
         here = self._graph.forward({(self._graph.root, None): n}, rules[: h - 1], rng)
         if h > len(rules):
             codes = [node.observation for node, _ in here]
             return EmpiricalMeasure(stacked(codes), weights=list(here.values()))
-        if level is None:
+        if not returns:
             steps = Counter[tuple[Node, int]]()
             for node, _, action, count in self._graph.split(here, rules[-1], rng):
                 steps[(node, action)] += count
@@ -143,27 +133,21 @@ class SimulatorEnvironment:
             weights=list(ended.values()),
         )
 
-    def run(
+    def _run(
         self,
         policies: Sequence[AnyPolicy],
         n: int,
         rng: np.random.Generator,
-        *,
-        first: int = 0,
-        transitions: bool = False,
+        first: int,
+        transitions: bool,
     ) -> Trajectories:
-        """Run n episodes; where all is deterministic, `replays` of them are played."""
+        """Where all is deterministic, `replays` of the episodes are played."""
         self.simulator.check_kept()
-        check_policies(policies, self.horizon)
-        if not 0 <= first <= check_draws(n):
-            raise ValueError(f"first: {first} is not in 0..{n}, the trajectories")
-        rules = list(policies[: self.horizon])
-        self._trajectories += n
         if self._graph is None:
-            return self._episodes.run(rules, n, rng, first, transitions)
-        for block in self._episodes.whole(rules, min(n, self.replays), self._rng):
+            return self._episodes.run(policies, n, rng, first, transitions)
+        for block in self._episodes.whole(policies, min(n, self.replays), self._rng):
             self._graph.compare(*block)
-        return self._run_counts(rules, n, rng, first, transitions)
+        return self._run_counts(policies, n, rng, first, transitions)
 
     def _check_path(self, path: Path) -> None:
         """Check the actions of a path, and replay it if it is new."""

@@ -45,11 +45,10 @@ class Episodes:
         rules: Sequence[ActionRule],
         n: int,
         rng: np.random.Generator,
-        level: int | None,
+        h: int,
         successors: bool,
     ) -> EmpiricalMeasure:
         """Give the data of a level, as the protocol's ``draw``."""
-        h, successors = level or len(rules), successors and level is None
         more = successors and h < self._simulator.horizon
         blocks = list(self._play(rules, n, rng, h, h + more))
         x, after = _joined(blocks, 0), None

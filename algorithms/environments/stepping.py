@@ -5,9 +5,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..mdp.tabular import TabularMDP
-from .emissions import Emission
-from .finite_model import OverModel, pick
-from .latent import LatentEnvironment
+from .finite import OverModel
+from .finite_model import pick
+from .latent import Emission, LatentEnvironment
 from .protocol import Environment
 from .simulator import SimulatorEnvironment
 from .simulator_calls import SEEDS

@@ -25,10 +25,9 @@ from numpy.typing import NDArray
 
 from ..exact.arrays import END, INT64_MAX
 from ..exact.numbers import check_count, check_sizes, check_table
-from .emissions import BitsEmission, GaussianEmission
 from .finite import FiniteEnvironment
 from .finite_model import FiniteLevel, FiniteModel
-from .latent import LatentEnvironment
+from .latent import BitsEmission, GaussianEmission, LatentEnvironment
 
 N_TYPES = 3
 _MAX_CODE_BITS = 12

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..classes.q_functions import FiniteQClass
-from ..environments.emissions import LatentTruth
 from ..environments.finite_model import FiniteLevel
 from ..environments.finite_truth import law
+from ..environments.latent import LatentTruth
 from ..environments.protocol import Environment, UnknownTruthError
 from ..exact.numbers import rational
 from ..learning.monitors import UNKNOWN, Tally, claim_table

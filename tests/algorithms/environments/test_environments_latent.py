@@ -8,9 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.emissions import BitsEmission, GaussianEmission
 from olivine.algorithms.environments.finite_makers import from_lists
-from olivine.algorithms.environments.latent import MAX_BYTES, LatentEnvironment
+from olivine.algorithms.environments.latent import (
+    MAX_BYTES,
+    BitsEmission,
+    GaussianEmission,
+    LatentEnvironment,
+)
 from olivine.algorithms.environments.worlds import random_rotation
 
 HALF = Fraction(1, 2)

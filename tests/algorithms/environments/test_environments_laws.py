@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from olivine.algorithms.classes.finite import TabularPolicy
 from olivine.algorithms.classes.policies import MixedPolicy
 from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_draws import ReturnLaws, draw_episodes
+from olivine.algorithms.environments.finite import ReturnLaws, draw_episodes
 from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.exact.data import pool
 from scipy import stats
