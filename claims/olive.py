@@ -383,7 +383,9 @@ def _q_functions_as_pairs() -> str:
             if starts.expectation_exact(values) != program.objective(pair):
                 raise Refuted(f"seed {seed}: another predicted value")
         for level, p in itertools.product((1, 2, 3), (0, 5, 11)):
-            drawn = layered.explore(pairs[p].policy, level, 200, rng)
+            drawn = layered.draw(
+                [*[pairs[p].policy] * (level - 1), "uniform"], 200, rng
+            )
             constraint = SampledConstraint.of(drawn, layered.action_counts, level)
             for i, pair in enumerate(pairs):
                 compared += 1

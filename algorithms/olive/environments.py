@@ -6,10 +6,10 @@ uniformly. Data come with multiplicities: a data set costs its support.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,9 @@ from ..mdp.bellman import Pair
 from ..mdp.tabular import TabularMDP
 from ..olive_program.sampled_program import LevelData
 from .finite_pairs import pairs_of_class
+
+OliveRule = ArrayLike | Literal["uniform"]  # Actions by observation, or uniform ones
+_Row = tuple[int, int, int, int]  # State, global action, next state, count
 
 
 class LayeredEnvironment:
@@ -69,7 +72,18 @@ class LayeredEnvironment:
         )
         return EmpiricalMeasure(codes, weights=counts)
 
-    def follow(
+    def draw(
+        self, rules: Sequence[OliveRule], n: int, rng: np.random.Generator
+    ) -> LevelData:
+        """Play a rule for each of the levels 1..L, n times; the tuples of level L."""
+        played: list[ActionRule] = [
+            "uniform" if isinstance(rule, str) else self.policies(rule)[h]
+            for h, rule in enumerate(_checked_rules(rules, self.horizon))
+        ]
+        tuples = self.environment.draw(played, n, rng)
+        return LevelData(self._numbered(tuples, len(rules)), n)
+
+    def run(
         self, policy: ArrayLike, n: int, rng: np.random.Generator
     ) -> list[LevelData]:
         """Draw n trajectories of a policy; the tuples at levels 1..H."""
@@ -78,16 +92,6 @@ class LayeredEnvironment:
             LevelData(self._numbered(tuples, level), n)
             for level, tuples in enumerate(drawn.transitions, start=1)
         ]
-
-    def explore(
-        self, policy: ArrayLike, level: int, n: int, rng: np.random.Generator
-    ) -> LevelData:
-        """Draw n trajectories with a uniform action at one level; its tuples."""
-        if not 1 <= level <= self.horizon:
-            raise ValueError(f"level {level} is outside 1..{self.horizon}")
-        rules: list[ActionRule] = [*self.policies(policy)[: level - 1], "uniform"]
-        tuples = self.environment.draw(rules, n, rng)
-        return LevelData(self._numbered(tuples, level), n)
 
     def policies(self, policy: ArrayLike) -> list[AnyPolicy]:
         """Split a table of actions, one an observation, into policies by level."""
@@ -157,15 +161,15 @@ class SampledEnvironment(Protocol):
     def starts(self, n: int, rng: np.random.Generator) -> EmpiricalMeasure:
         """Draw the initial observations of n trajectories."""
 
-    def follow(
+    def draw(
+        self, rules: Sequence[OliveRule], n: int, rng: np.random.Generator
+    ) -> LevelData:
+        """Play a rule for each of the levels 1..L, n times; the tuples of level L."""
+
+    def run(
         self, policy: ArrayLike, n: int, rng: np.random.Generator
     ) -> list[LevelData]:
         """Draw n trajectories of a policy; the tuples at levels 1..H."""
-
-    def explore(
-        self, policy: ArrayLike, level: int, n: int, rng: np.random.Generator
-    ) -> LevelData:
-        """Draw n trajectories with a uniform action at one level; its tuples."""
 
 
 class TabularEnvironment:
@@ -192,32 +196,37 @@ class TabularEnvironment:
         """Give the start state n times; ValueError outside 1..2^53; so elsewhere."""
         return EmpiricalMeasure([self.mdp.start], weights=[_checked(n)])
 
-    def follow(
+    def draw(
+        self, rules: Sequence[OliveRule], n: int, rng: np.random.Generator
+    ) -> LevelData:
+        """Play a rule for each of the levels 1..L, n times; the tuples of level L."""
+        *_, rows = self._played(_checked_rules(rules, self.horizon), n, rng)
+        return self._data(rows, n)
+
+    def run(
         self, policy: ArrayLike, n: int, rng: np.random.Generator
     ) -> list[LevelData]:
         """Draw n trajectories of a policy; ValueError if it is none."""
-        chosen = self.mdp.global_actions(policy)
-        met = {int(self.mdp.start): _checked(n)}
-        levels: list[LevelData] = []
-        for _ in range(self.mdp.horizon):
-            taken = [(s, int(chosen[s]), count) for s, count in met.items()]
-            rows = self._step(taken, rng)
-            levels.append(self._data(rows, n))
-            met = _after(rows)
-        return levels
+        rules = [policy] * self.horizon
+        return [self._data(rows, n) for rows in self._played(rules, n, rng)]
 
-    def explore(
-        self, policy: ArrayLike, level: int, n: int, rng: np.random.Generator
-    ) -> LevelData:
-        """Draw n trajectories with a uniform action at `level`."""
-        if not 1 <= level <= self.mdp.horizon:
-            raise ValueError(f"level {level} is outside 1..{self.mdp.horizon}")
-        chosen = self.mdp.global_actions(policy)
-        met = {int(self.mdp.start): _checked(n)}
-        for _ in range(level - 1):
-            taken = [(s, int(chosen[s]), count) for s, count in met.items()]
-            met = _after(self._step(taken, rng))
-        return self._data(self._uniform(met, rng), n)
+    def _played(
+        self, rules: Sequence[OliveRule], n: int, rng: np.random.Generator
+    ) -> Iterator[list[_Row]]:
+        met, last, chosen = {int(self.mdp.start): _checked(n)}, None, None
+        for rule in rules:
+            if isinstance(rule, str):
+                rows = self._uniform(met, rng)
+            else:
+                if chosen is None or rule is not last:
+                    last, chosen = rule, self.mdp.global_actions(rule)
+                taken = [(s, int(chosen[s]), count) for s, count in met.items()]
+                rows = self._step(taken, rng)
+            yield rows
+            met = {}
+            for _, _, target, count in rows:
+                if target != END:
+                    met[target] = met.get(target, 0) + count
 
     def data_over(
         self, shares: dict[int, Fraction], n: int, rng: np.random.Generator
@@ -228,9 +237,7 @@ class TabularEnvironment:
         met = {s: c for s, c in zip(shares, counts, strict=False) if c}
         return self._data(self._uniform(met, rng), n)
 
-    def _uniform(
-        self, met: dict[int, int], rng: np.random.Generator
-    ) -> list[tuple[int, int, int, int]]:
+    def _uniform(self, met: dict[int, int], rng: np.random.Generator) -> list[_Row]:
         taken = []
         for state, count in met.items():
             actions = self.mdp.actions(state)
@@ -241,7 +248,7 @@ class TabularEnvironment:
 
     def _step(
         self, taken: Iterable[tuple[int, int, int]], rng: np.random.Generator
-    ) -> list[tuple[int, int, int, int]]:
+    ) -> list[_Row]:
         rows = []
         for state, action, count in taken:
             successors = self.mdp.successors(action)
@@ -256,7 +263,7 @@ class TabularEnvironment:
             ]
         return rows
 
-    def _data(self, rows: Sequence[tuple[int, int, int, int]], n: int) -> LevelData:
+    def _data(self, rows: Sequence[_Row], n: int) -> LevelData:
         if not rows:
             return LevelData(None, n)
         states, actions, following, counts = (
@@ -270,14 +277,6 @@ class TabularEnvironment:
             weights=counts,
         )
         return LevelData(tuples, n)
-
-
-def _after(rows: Iterable[tuple[int, int, int, int]]) -> dict[int, int]:
-    met: dict[int, int] = {}
-    for _, _, target, count in rows:
-        if target != END:
-            met[target] = met.get(target, 0) + count
-    return met
 
 
 def _split(
@@ -296,3 +295,9 @@ def _checked(n: int) -> int:
     if not 1 <= n <= MAX_TRAJECTORIES:
         raise ValueError(f"{n} trajectories: expected 1 to 2**53")
     return int(n)
+
+
+def _checked_rules(rules: Sequence[OliveRule], horizon: int) -> Sequence[OliveRule]:
+    if not 1 <= len(rules) <= horizon:
+        raise ValueError(f"rules: {len(rules)} for {horizon} levels")
+    return rules

@@ -112,7 +112,7 @@ class SampledWorld:
         """Estimate the average Bellman error at each level from n_eval trajectories."""
         n = self.parameters.n_eval
         self.trajectories += n
-        levels = self.environment.follow(pair.policy, n, self.rng)
+        levels = self.environment.run(pair.policy, n, self.rng)
         return tuple(on_policy_error(data, pair) for data in levels)
 
     def constrain(
@@ -122,7 +122,9 @@ class SampledWorld:
         n = self.parameters.n_train
         added = []
         for level in levels:
-            data = self.environment.explore(pair.policy, level, n, self.rng)
+            data = self.environment.draw(
+                [*[pair.policy] * (level - 1), "uniform"], n, self.rng
+            )
             self.trajectories += n
             counts = self.environment.action_counts
             added.append(SampledConstraint.of(data, counts, level))

@@ -50,7 +50,7 @@ def test_a_stack_computes_what_its_pairs_do(data, mdp, seed) -> None:
     world = TabularEnvironment(mdp)
     stack = PairStack(members)
     level = data.draw(st.integers(1, mdp.horizon))
-    drawn = world.explore(members[0].policy, level, 50, rng)
+    drawn = world.draw([*[members[0].policy] * (level - 1), "uniform"], 50, rng)
     constraint = SampledConstraint.of(drawn, mdp.action_counts, level)
     assert stack.errors(constraint) == [constraint.error(pair) for pair in members]
     shares = {s: Fraction(1, mdp.n_states) for s in range(mdp.n_states)}
@@ -87,7 +87,7 @@ def test_the_walk_is_that_of_the_program(data, mdp, seed) -> None:
     )
     finite = FinitePairs(members)
     for level in range(1, mdp.horizon + 1):
-        drawn = world.explore(members[-1].policy, level, 40, rng)
+        drawn = world.draw([*[members[-1].policy] * (level - 1), "uniform"], 40, rng)
         constraint = SampledConstraint.of(drawn, mdp.action_counts, level)
         program = program.extended([constraint])
         left = [pair for pair in members if program.is_feasible(pair)]
@@ -241,8 +241,11 @@ def test_data_of_features_are_counts_of_codes() -> None:
     layered = LayeredEnvironment(environment, functions)
     policy = layered.pairs(functions)[0].policy
     rng = np.random.default_rng(1)
-    data = layered.follow(policy, 500, rng)
-    data += [layered.explore(policy, h, 500, rng) for h in (1, environment.horizon)]
+    data = layered.run(policy, 500, rng)
+    data += [
+        layered.draw([*[policy] * (h - 1), "uniform"], 500, rng)
+        for h in (1, environment.horizon)
+    ]
     offsets = layered.offsets
     for level, drawn in zip([*range(1, 6), 1, 5], data, strict=True):
         tuples = drawn.tuples

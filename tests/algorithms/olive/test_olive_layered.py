@@ -47,7 +47,7 @@ def test_codes_run_through_the_levels() -> None:
     assert len(layered.action_counts) == offsets[-1]
     policy = np.zeros(offsets[-1], dtype=int)
     rng = np.random.default_rng(0)
-    for level, data in enumerate(layered.follow(policy, 1000, rng), start=1):
+    for level, data in enumerate(layered.run(policy, 1000, rng), start=1):
         tuples = data.tuples
         assert (tuples.actions == 0).all()
         codes, following = tuples.observations, tuples.next_observations
@@ -57,7 +57,7 @@ def test_codes_run_through_the_levels() -> None:
         else:
             assert (offsets[level] <= following).all()
             assert (following < offsets[level + 1]).all()
-    explored = layered.explore(policy, 2, 1000, rng).tuples
+    explored = layered.draw([*[policy] * 1, "uniform"], 1000, rng).tuples
     assert set(explored.actions.tolist()) == {0, 1}
 
 
@@ -75,7 +75,9 @@ def test_bad_input() -> None:
         LayeredEnvironment(make("lock-gaussian"))
     layered = LayeredEnvironment(make("tabular"))
     rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match="level 4 is outside"):
-        layered.explore(np.zeros(layered.offsets[-1], dtype=int), 4, 10, rng)
+    with pytest.raises(ValueError, match="rules: 4 for"):
+        layered.draw(
+            [*[np.zeros(layered.offsets[-1], dtype=int)] * 3, "uniform"], 10, rng
+        )
     with pytest.raises(ValueError, match="policy has shape"):
-        layered.follow([0], 10, rng)
+        layered.run([0], 10, rng)

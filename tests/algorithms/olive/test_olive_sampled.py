@@ -132,7 +132,7 @@ def drawn_program(seed: int, n: int, tolerance: Fraction) -> SampledProgram:
     constraints = []
     for level in (1, 2):
         policy = rng.integers(0, 2, mdp.n_states)
-        data = environment.explore(policy, level, n, rng)
+        data = environment.draw([*[policy] * (level - 1), "uniform"], n, rng)
         constraints.append(SampledConstraint.of(data, mdp.action_counts, level))
     starts = environment.starts(n, rng)
     return SampledProgram(mdp.action_counts, starts, constraints, tolerance)
@@ -251,10 +251,11 @@ def test_data_are_of_the_mdp_and_count_every_trajectory(data: st.DataObject) -> 
     rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
     environment = TabularEnvironment(mdp)
     assert environment.starts(n, rng).total_weight == n
-    followed = environment.follow(policy, n, rng)
+    followed = environment.run(policy, n, rng)
     assert len(followed) == mdp.horizon
     explored = [
-        environment.explore(policy, h, n, rng) for h in range(1, mdp.horizon + 1)
+        environment.draw([*[policy] * (h - 1), "uniform"], n, rng)
+        for h in range(1, mdp.horizon + 1)
     ]
     for kind, levels in (("follow", followed), ("explore", explored)):
         for h, level in enumerate(levels, start=1):
@@ -286,7 +287,7 @@ def test_frequencies_are_those_of_the_definition() -> None:
     policy = [2] * mdp.n_states
     n = 20_000
     rng = np.random.default_rng(0)
-    data = counted(TabularEnvironment(mdp).explore(policy, 2, n, rng))
+    data = counted(TabularEnvironment(mdp).draw([*[policy] * 1, "uniform"], n, rng))
     expected = {}
     for state, share in slow_distribution(mdp, policy, 2).items():
         for local, _ in enumerate(mdp.actions(state)):
@@ -300,7 +301,7 @@ def test_frequencies_are_those_of_the_definition() -> None:
 def test_errors_along_a_policy_estimate_the_exact_ones() -> None:
     mdp = random_tabular_mdp(np.random.default_rng(2), horizon=3, width=3)
     pair = Pair.from_fractions([HALF] * mdp.n_states, [1] * mdp.n_states)
-    data = TabularEnvironment(mdp).follow(pair.policy, 10**14, np.random.default_rng(0))
+    data = TabularEnvironment(mdp).run(pair.policy, 10**14, np.random.default_rng(0))
     for h, level in enumerate(data, start=1):
         exact = slow_error(mdp, mdp.distribution(pair.policy, h), pair)
         assert float(on_policy_error(level, pair)) == pytest.approx(exact, abs=1e-5)
@@ -321,10 +322,10 @@ def test_bad_requests_are_refused() -> None:
     policy = [0] * environment.mdp.n_states
     for n in (0, 2**53 + 1):
         with pytest.raises(ValueError, match=f"{n} trajectories"):
-            environment.follow(policy, n, rng)
+            environment.run(policy, n, rng)
     for level in (0, 4):
-        with pytest.raises(ValueError, match=f"level {level} is outside"):
-            environment.explore(policy, level, 5, rng)
+        with pytest.raises(ValueError, match=f"rules: {level} for"):
+            environment.draw([policy] * level, 5, rng)
 
 
 # The algorithm -------------------------------------------------------------------
