@@ -23,8 +23,7 @@ from ..algorithms.classes import (
     TabularValueClass,
     ValueClassByLevel,
 )
-from ..algorithms.classes.policies import action_weights
-from ..algorithms.classes.protocols import ValueClass
+from ..algorithms.classes.protocols import ValueClass, action_weights
 from ..algorithms.environments import make
 from ..algorithms.environments.finite_makers import Instance, from_lists
 from ..algorithms.exact.arrays import object_array

@@ -164,10 +164,9 @@ def _at_every_level(
     judge: Callable[[HiddenModel, int, NDArray[Any]], _Judged],
     answers: tuple[str, str, str],
 ) -> Assumption:
-    try:
-        model = HiddenModel(environment)
-    except ValueError as error:
-        return Assumption(name, None, str(error))
+    model = HiddenModel.of(environment)
+    if isinstance(model, str):
+        return Assumption(name, None, model)
     missing, unknown, right = answers
     doubt = ""
     for h in range(1, model.horizon + 1):

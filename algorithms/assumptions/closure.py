@@ -124,9 +124,9 @@ def complete_classes(
         policies = _answers(model, values, rng, size)
     elif kind == "policy":
         values = _with_optimal_values(model, rng, size)
-        policies = _halved(model, rng, size)
+        _, policies = _halved(model, rng, size, values_too=False)
     elif kind == "both":
-        values, policies = _both(model, rng, size)
+        values, policies = _halved(model, rng, size, values_too=True)
     else:
         raise ValueError(f"kind: {kind!r} is none of {', '.join(COMPLETENESS)}")
     return (
@@ -184,31 +184,22 @@ def _with_optimal_values(
     return found
 
 
-def _halved(model: HiddenModel, rng: np.random.Generator, size: int) -> Rows:
-    others = size
+def _halved(
+    model: HiddenModel, rng: np.random.Generator, size: int, *, values_too: bool
+) -> tuple[Rows, Rows]:
+    """Close Π, and G before it or not, with fewer and fewer others."""
+    others, values = size, Rows()
     while True:
-        policies = _closed_policies(model, rng, size, others)
-        if policies is not None:
-            return policies
-        others //= 2  # with none, Π_h = {π*_h}, which fits
-
-
-def _both(model: HiddenModel, rng: np.random.Generator, size: int) -> tuple[Rows, Rows]:
-    others = size
-    while True:
-        values = _closed_values(model, rng, size, others)
+        if values_too:
+            values = _closed_values(model, rng, size, others)
         policies = _closed_policies(model, rng, size, others, values)
         if policies is not None:
             return values, policies
-        others //= 2  # with none, G_h = {g*_h} and Π_h = {π*_h}
+        others //= 2  # with none, G_h = {g*_h} and Π_h = {π*_h}, which fit
 
 
 def _closed_policies(
-    model: HiddenModel,
-    rng: np.random.Generator,
-    size: int,
-    others: int,
-    values: Rows | None = None,
+    model: HiddenModel, rng: np.random.Generator, size: int, others: int, values: Rows
 ) -> Rows | None:
     """Close Π, also for ``values``, with at most so many others; None if too large."""
     optimal, found = _optimal(model), Rows()
@@ -216,7 +207,7 @@ def _closed_policies(
     for h in range(model.horizon, 0, -1):
         gains = [model.gains(h, vector) for vector in attained]
         asked = list(gains)
-        if values is not None and h < model.horizon:
+        if values and h < model.horizon:
             later = _averages(model, h + 1, values[h])
             asked += [model.gains(h, vector) for vector in later]
         needed = _greedy(asked, size)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,8 @@ from numpy.typing import NDArray
 from ..classes import (
     FinitePolicyClass,
     FiniteValueClass,
-    PolicyClass,
     TabularPolicyClass,
-    TabularValue,
     TabularValueClass,
-    ValueClass,
 )
 from ..environments.finite_truth import FiniteTruth, law
 from ..environments.protocol import Environment
@@ -58,38 +55,32 @@ class HiddenModel:
         self._truth, self._model = truth, truth.model
         self.horizon = environment.horizon
         self.n_actions = environment.n_actions
-        self._states = [
-            sorted(truth.reachable(h)) for h in range(1, self.horizon + 1)
-        ] + [[]]
+        self._states = [*(sorted(truth.reachable(h)) for h in levels), []]
         self._codes: list[NDArray[np.int64]] = []
         self._emissions: list[list[list[tuple[int, Fraction]]]] = []
         self._weights: list[NDArray[Any]] = []
         self._rewards: list[NDArray[Any]] = []
         self._moves: list[list[list[list[tuple[int, Fraction]]]]] = []
         self._owner: list[NDArray[np.int64]] = []
-        for h in range(1, self.horizon + 1):
-            self._read(h)
+        for h, level in enumerate(self._model.levels):
+            states, ahead = self._states[h : h + 2]
+            codes = np.flatnonzero(level.emissions[states].sum(axis=0))
+            self._codes.append(codes.astype(np.int64))
+            self._emissions.append([_shares(level.emissions[s], codes) for s in states])
+            self._weights.append(level.emissions[:, codes].sum(axis=0).astype(object))
+            self._rewards.append(level.mean_rewards[codes] / self._model.unit)
+            self._owner.append(np.searchsorted(states, level.state_of_code[codes]))
+            self._moves.append(
+                [[_shares(row, ahead) for row in level.transitions[s]] for s in states]
+            )
 
-    def _read(self, h: int) -> None:
-        level = self._model.level(h)
-        states, ahead = self._states[h - 1 : h + 1]
-        codes = np.flatnonzero(level.emissions[states].sum(axis=0)).astype(np.int64)
-        row_of = {int(x): i for i, x in enumerate(codes)}
-        place = {s: i for i, s in enumerate(states)}
-        self._codes.append(codes)
-        self._emissions.append([_shares(level.emissions[s], row_of) for s in states])
-        self._weights.append(level.emissions[:, codes].sum(axis=0).astype(object))
-        self._rewards.append(level.mean_rewards[codes] / self._model.unit)
-        self._owner.append(
-            np.array([place[int(s)] for s in level.state_of_code[codes]])
-        )
-        place_ahead = {s: i for i, s in enumerate(ahead)}
-        self._moves.append(
-            [
-                [_shares(row, place_ahead) for row in level.transitions[s]]
-                for s in states
-            ]
-        )
+    @classmethod
+    def of(cls, environment: Environment) -> Self | str:
+        """Return the model, or why there is none."""
+        try:
+            return cls(environment)
+        except ValueError as error:
+            return str(error)
 
     def codes(self, level: int) -> NDArray[np.int64]:
         """Observable codes of a level, ascending."""
@@ -177,9 +168,10 @@ def best(gains: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _shares(
-    weights: NDArray[np.int64], place: dict[int, int]
+    weights: NDArray[np.int64], among: Sequence[int] | NDArray[np.int64]
 ) -> list[tuple[int, Fraction]]:
-    return [(place[i], p) for i, p in law(weights)]
+    """Places in an ascending list, and probabilities."""
+    return [(int(np.searchsorted(among, i)), p) for i, p in law(weights)]
 
 
 Missing = Literal["value", "policy"]
@@ -284,34 +276,53 @@ class Assumption:
 Given = tuple[tuple[int, tuple[Any, ...]], ...]
 
 
-class Values:
-    """G_h on the codes of level h; `kind` is ``"tabular"``, ``"finite"`` or other."""
+class _Members:
+    """A class on the codes of level h; `kind`: "tabular", "finite" or another one."""
 
-    def __init__(self, model: HiddenModel, value_class: ValueClass, level: int) -> None:
+    missing: Missing
+
+    def __init__(self, model: HiddenModel, given: Any, level: int) -> None:
         self._model, self._level = model, level
-        self._class = value_class.at_level(level)
+        self._class: Any = given.at_level(level)
         self._codes = self._class.admit(model.codes(level))
-        self.kind = _kind(self._class, TabularValueClass, FiniteValueClass)
+        self.kind = type(self._class).__name__
+        if isinstance(self._class, TabularValueClass | TabularPolicyClass):
+            self.kind = "tabular"
+        elif isinstance(self._class, FiniteValueClass | FinitePolicyClass):
+            self.kind = "finite"
+
+    def _example(
+        self, wanted: tuple[Any, ...], row: int, nearest: Any, given: Given
+    ) -> Counterexample:
+        model, level = self._model, self._level
+        codes = tuple(model.codes(level).tolist())
+        state = model.states(level)[int(model.owner(level)[row])]
+        return Counterexample(
+            self.missing, level, codes, wanted, codes[row], state, nearest, given
+        )
+
+
+class Values(_Members):
+    """G_h."""
+
+    missing = "value"
 
     @cached_property
     def _exact(self) -> bool:
-        assert isinstance(self._class, FiniteValueClass)
-        return all(
-            isinstance(m, TabularValue) and m.exact is not None
-            for m in self._class.members
-        )
+        tables = (getattr(m, "exact", None) for m in self._class.members)
+        return all(table is not None for table in tables)
 
     @cached_property
     def rows(self) -> list[tuple[Fraction, ...]]:
         """Members without repetition (a finite class): floats as they are."""
         found: dict[tuple[Fraction, ...], None] = {}
-        assert isinstance(self._class, FiniteValueClass)
         for member in self._class.members:
-            if isinstance(member, TabularValue) and member.exact is not None:
-                row = tuple(member.exact[x] for x in self._codes)
+            exact: Any = getattr(member, "exact", None)
+            if exact is None:
+                row = map(Fraction, member(self._codes).tolist())
             else:
-                row = tuple(map(Fraction, member(self._codes).tolist()))
-            found[row] = None
+                row = (exact[x] for x in self._codes)
+            found[tuple(row)] = None
         return list(found)
 
     @cached_property
@@ -329,7 +340,7 @@ class Values:
         """Show that a function is not in the tabular or finite class; None if it is."""
         if self.kind == "tabular":
             bad = [i for i, v in enumerate(wanted) if not 0 <= v <= 1]
-            return self._example(wanted, bad[0], None, given) if bad else None
+            return self._example(tuple(wanted), bad[0], None, given) if bad else None
         target = self._rounded(wanted)
         if target in self._set:
             return None
@@ -339,31 +350,17 @@ class Values:
         )
         wrong = [u != v for u, v in zip(nearest, target, strict=True)].index(True)
         value = nearest[wrong] if self._exact else float(nearest[wrong])
-        return self._example(wanted, wrong, value, given)
-
-    def _example(
-        self, wanted: Sequence[Fraction], row: int, nearest: Any, given: Given
-    ) -> Counterexample:
-        return _example(
-            self._model, "value", self._level, tuple(wanted), row, nearest, given
-        )
+        return self._example(tuple(wanted), wrong, value, given)
 
 
-class Policies:
-    """Π_h on the observable codes of level h; parameters and kind as `Values`."""
+class Policies(_Members):
+    """Π_h."""
 
-    def __init__(
-        self, model: HiddenModel, policy_class: PolicyClass, level: int
-    ) -> None:
-        self._model, self._level = model, level
-        self._class = policy_class.at_level(level)
-        self._codes = self._class.admit(model.codes(level))
-        self.kind = _kind(self._class, TabularPolicyClass, FinitePolicyClass)
+    missing = "policy"
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
         """Members without repetition (a finite class), shape (members, codes)."""
-        assert isinstance(self._class, FinitePolicyClass)
         table = self._class.evaluate_all(self._codes)
         _, first = np.unique(table, axis=0, return_index=True)
         return np.asarray(table[np.sort(first)], dtype=np.int64)
@@ -382,31 +379,4 @@ class Policies:
         row = int(within[nearest].argmin())
         wanted = tuple(tuple(np.flatnonzero(a).tolist()) for a in allowed)
         action = int(self.rows[nearest, row])
-        return _example(self._model, "policy", self._level, wanted, row, action, given)
-
-
-def _kind(of: Any, tabular: type, finite: type) -> str:
-    if isinstance(of, tabular):
-        return "tabular"
-    return "finite" if isinstance(of, finite) else type(of).__name__
-
-
-def _example(
-    model: HiddenModel,
-    missing: Any,
-    level: int,
-    wanted: tuple[Any, ...],
-    row: int,
-    nearest: Any,
-    given: Given,
-) -> Counterexample:
-    return Counterexample(
-        missing,
-        level,
-        tuple(model.codes(level).tolist()),
-        wanted,
-        int(model.codes(level)[row]),
-        model.states(level)[int(model.owner(level)[row])],
-        nearest,
-        given,
-    )
+        return self._example(wanted, row, action, given)

@@ -44,10 +44,9 @@ def policy_value_completeness(
 ) -> Assumption:
     """Check policy-value completeness (paper, appendix Additional Notation)."""
     name = CLIPPED if clipped else POLICY_VALUE
-    try:
-        model = HiddenModel(environment)
-    except ValueError as error:
-        return Assumption(name, None, str(error))
+    model = HiddenModel.of(environment)
+    if isinstance(model, str):
+        return Assumption(name, None, model)
     search = _Search(model, clipped)
     for h in range(model.horizon, 0, -1):
         following = None
@@ -167,10 +166,9 @@ def evaluation_closed(
     environment: Environment, values: ValueClass, policies: PolicyClass
 ) -> Assumption:
     """Check that G is closed under evaluation of the policies of Π."""
-    try:
-        model = HiddenModel(environment)
-    except ValueError as error:
-        return Assumption(CLOSED, None, str(error))
+    model = HiddenModel.of(environment)
+    if isinstance(model, str):
+        return Assumption(CLOSED, None, model)
     ahead: list[tuple[Row, Given]] = [((), ())]
     for h in range(model.horizon, 0, -1):
         here, chosen = Values(model, values, h), Policies(model, policies, h)
@@ -227,10 +225,9 @@ def policy_completeness(
 ) -> Assumption:
     """Check policy completeness (paper, appendix Additional Notation)."""
     check_count("limit", limit)
-    try:
-        model = HiddenModel(environment)
-    except ValueError as error:
-        return Assumption(POLICY, None, str(error))
+    model = HiddenModel.of(environment)
+    if isinstance(model, str):
+        return Assumption(POLICY, None, model)
     classes = [Policies(model, policy_class, h) for h in range(1, model.horizon + 1)]
     restricted = [h for h, c in enumerate(classes, 1) if c.kind != "tabular"]
     if not restricted:

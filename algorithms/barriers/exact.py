@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes.policies import action_weights
+from ..classes.protocols import action_weights
 from ..environments.finite_model import FiniteModel
 from ..environments.finite_truth import occupancies
 from ..exact.arrays import object_array

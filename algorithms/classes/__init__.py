@@ -24,8 +24,7 @@ from .linear import (
     gaussian_kernel,
     identity_kernel,
 )
-from .policies import MixedPolicy
-from .protocols import Policy, PolicyClass, ValueClass, ValueFunction
+from .protocols import MixedPolicy, Policy, PolicyClass, ValueClass, ValueFunction
 from .q_functions import FiniteQClass, QFunction
 
 __all__ = [

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes.policies import action_weights
+from ..classes.protocols import action_weights
 from ..exact.arrays import END, group_sums, object_array
 from ..exact.data import EmpiricalMeasure
 from ..exact.multinomial import multinomial, multinomial_rows

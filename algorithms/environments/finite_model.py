@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes.policies import action_weights
+from ..classes.protocols import action_weights
 from ..exact.arrays import END, frozen
 
 

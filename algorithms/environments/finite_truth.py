@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..classes.finite import TabularPolicy, TabularValue
-from ..classes.policies import action_weights, check_action, check_policies
+from ..classes.protocols import action_weights, check_action, check_policies
 from ..exact.arrays import frozen, object_array
 from ..exact.numbers import weighted_sum
 from .finite_model import FiniteLevel, FiniteModel, Steps, draw_episodes, path_weights

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes.policies import (
+from ..classes.protocols import (
     action_probabilities,
     check_policies,
     choose_actions,

@@ -16,8 +16,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes.policies import check_policies
-from ..classes.protocols import Observations
+from ..classes.protocols import Observations, check_policies
 from ..exact.data import EmpiricalMeasure
 
 Path = Sequence[int]  # Actions a_1, ..., a_{h-1}; it ends at level h

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes.policies import (
+from ..classes.protocols import (
     action_probabilities,
     check_action,
     check_chances,

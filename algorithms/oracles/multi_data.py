@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
-from ..classes.policies import MixedPolicy
-from ..classes.protocols import PolicyClass
+from ..classes.protocols import MixedPolicy, PolicyClass
 from ..exact.arrays import object_array
 from ..exact.data import EmpiricalMeasure
 from .csc import check_costs

@@ -20,8 +20,7 @@ from scipy.sparse import csr_matrix
 from ...solvers.lp.highs import ArrayLp
 from ...solvers.lp.lp import LpSession
 from ...solvers.model.model import LinearModel
-from ..classes.policies import MixedPolicy
-from ..classes.protocols import Policy, PolicyClass
+from ..classes.protocols import MixedPolicy, Policy, PolicyClass
 from ..exact.data import EmpiricalMeasure
 from .multi_data import (
     ExactTables,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.classes import MixedPolicy, TabularPolicy, TabularPolicyClass
-from olivine.algorithms.classes.policies import action_probabilities, sample_actions
+from olivine.algorithms.classes.protocols import action_probabilities, sample_actions
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc import csc
 from olivine.algorithms.oracles.ledger import Ledger, guard

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.classes.finite import TabularPolicy
-from olivine.algorithms.classes.policies import MixedPolicy
+from olivine.algorithms.classes.protocols import MixedPolicy
 from olivine.algorithms.environments import finite_makers, make, names, register
 from olivine.algorithms.environments.finite import FiniteEnvironment
 from olivine.algorithms.environments.finite_makers import from_lists, from_mdp

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.classes.finite import TabularPolicy
-from olivine.algorithms.classes.policies import MixedPolicy
+from olivine.algorithms.classes.protocols import MixedPolicy
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite import ReturnLaws, draw_episodes
 from olivine.algorithms.exact.arrays import END

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from olivine.algorithms.classes.finite import TabularPolicy
 from olivine.algorithms.environments.protocol import STOCHASTIC, UnknownTruthError
 from olivine.algorithms.environments.simulator_calls import ReplayError
-from olivine.algorithms.environments.stepping import MdpStepper, stepper
+from olivine.algorithms.environments.to_gym import MdpStepper, stepper
 from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.learning import registry
 from olivine.algorithms.learning.results import Evaluation

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import olivine
 import pytest
-from olivine.algorithms.environments.stepping import stepper
+from olivine.algorithms.environments.to_gym import stepper
 from olivine.algorithms.mdp.tabular import TabularMDP
 
 MDP = TabularMDP.from_lists(
