@@ -319,10 +319,9 @@ class Values(_Members):
         for member in self._class.members:
             exact: Any = getattr(member, "exact", None)
             if exact is None:
-                row = map(Fraction, member(self._codes).tolist())
+                found[tuple(map(Fraction, member(self._codes).tolist()))] = None
             else:
-                row = (exact[x] for x in self._codes)
-            found[tuple(row)] = None
+                found[tuple(exact[x] for x in self._codes)] = None
         return list(found)
 
     @cached_property
