@@ -4,8 +4,6 @@ The paper's appendix on additional barriers: Bellman backups, average constraint
 square loss, each on an instance where the algorithm fails.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
@@ -42,18 +40,16 @@ from ..algorithms.barriers.exact import Surd
 from ..algorithms.barriers.square_loss import ALWAYS_B, OPTIMAL, SquareLossBarrier
 from ..algorithms.classes import TabularValueClass, ValueClassByLevel
 from ..algorithms.classes.finite import TabularPolicy
-from .claim import EXACT, STATISTICAL, Evidence, Refuted, claim
+from .claim import EXACT, STATISTICAL, Evidence, Refuted, claim, claims_of
 from .runs import seeds, some
 
-SOURCE = "paper, appendix Additional Barriers"
+paper = claims_of("paper, appendix Additional Barriers")
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 _EPSILONS = (HALF, Fraction(1, 3), QUARTER, Fraction(1, 10), Fraction(1, 64))
 _BEYOND_DOUBT = 1 - 1e-6
 
 
-@claim(
-    "bellman-backup", f"{SOURCE}, Definition of Bellman backup algorithms", STATISTICAL
-)
+@paper("bellman-backup", "Definition of Bellman backup algorithms", STATISTICAL)
 def _definition() -> str:
     """With n samples of every state (and action) the two updates are a CSC and an LS
     oracle call a level; on the two chains the algorithm on samples fails exactly as
@@ -76,7 +72,7 @@ def _definition() -> str:
     return "; ".join(parts) + " (confidence 1 - 1e-6)"
 
 
-@claim("backup-barrier", f"{SOURCE}, Theorem on Bellman backups", EXACT, erratum="19")
+@paper("backup-barrier", "Theorem on Bellman backups", EXACT, "19")
 def _theorem() -> Evidence:
     """For every H ≥ 1 and ε ≤ 1/2 (printed: ε < 1) there is a layered tabular MDP with
     H + 1 levels (printed: H), one or two states a level, and two functions and two
@@ -112,11 +108,11 @@ def _theorem() -> Evidence:
     )
 
 
-@claim(
+@paper(
     "backup-barrier-slud",
-    f"{SOURCE}, Theorem on Bellman backups (a lower bound of the binomial tail)",
+    "Theorem on Bellman backups (a lower bound of the binomial tail)",
     EXACT,
-    erratum="23",
+    "23",
 )
 def _slud() -> Evidence:
     """For fair coins and d² ≤ n/32, P[S ≥ n/2 + d] ≥ 1/4, with equality for n = 2.
@@ -143,12 +139,7 @@ def _slud() -> Evidence:
     )
 
 
-@claim(
-    "backup-barrier-ties",
-    f"{SOURCE}, Theorem on Bellman backups (its last step)",
-    EXACT,
-    erratum="19",
-)
+@paper("backup-barrier-ties", "Theorem on Bellman backups (its last step)", EXACT, "19")
 def _ties() -> Evidence:
     """Once g_bad is taken at the last level, every later fit is an exact tie, at h = 1,
     too (printed: 1 < h < H), and so is the choice at the start; b is overestimated by ε
@@ -212,10 +203,8 @@ def _without_ties() -> Evidence:
     )
 
 
-@claim(
-    "backup-barrier-other-losses",
-    f"{SOURCE}, remark after the Theorem on Bellman backups",
-    EXACT,
+@paper(
+    "backup-barrier-other-losses", "remark after the Theorem on Bellman backups", EXACT
 )
 def _losses() -> Evidence:
     """Other losses do not help: with absolute loss g_bad is taken as soon as the mean
@@ -243,9 +232,9 @@ def _losses() -> Evidence:
     )
 
 
-@claim(
+@paper(
     "backup-barrier-assumptions",
-    f"{SOURCE}, Theorem on Bellman backups, and the remark after it",
+    "Theorem on Bellman backups, and the remark after it",
     EXACT,
 )
 def _assumptions() -> str:
@@ -266,11 +255,7 @@ def _assumptions() -> str:
     return f"H = 1 to 6; H = 6: {text}"
 
 
-@claim(
-    "backup-barrier-valor",
-    f"{SOURCE}, Theorem on Bellman backups (contrast)",
-    STATISTICAL,
-)
+@paper("backup-barrier-valor", "Theorem on Bellman backups (contrast)", STATISTICAL)
 def _valor() -> Evidence:
     """VALOR finds the optimal policy on the same environment with the same classes,
     with some 1,300 trajectories for ε = 1/4 whatever H is (practical parameters), and
@@ -302,7 +287,7 @@ _POLICIES = ((0, 0), (0, 1), (1, 0), (1, 1))
 _LOSSES = tuple(Fraction(k, 60) for k in range(1, 60))
 
 
-@claim("average-barrier", f"{SOURCE}, Proposition on expectation constraints", EXACT)
+@paper("average-barrier", "Proposition on expectation constraints", EXACT)
 def _stuck() -> str:
     """Exploration with average constraints and exact expectations, ties broken against
     it, stops at once with a policy 1/2 below the optimum: (1/2, 1/2) satisfies all
@@ -348,11 +333,11 @@ def _coverage() -> str:
     return f"{len(found)} cases: 1/2 below a share of 1/2, 1 above"
 
 
-@claim(
+@paper(
     "average-barrier-balanced",
-    f"{SOURCE}, proof of the Proposition on expectation constraints",
+    "proof of the Proposition on expectation constraints",
     EXACT,
-    erratum="20",
+    "20",
 )
 def _balanced() -> Evidence:
     """The policies that take a and b in equally many contexts are C(m, m/2) for even m,
@@ -383,9 +368,9 @@ def _balanced() -> Evidence:
     )
 
 
-@claim(
+@paper(
     "average-barrier-contrast",
-    f"{SOURCE}, after the Proposition on expectation constraints",
+    "after the Proposition on expectation constraints",
     STATISTICAL,
 )
 def _contrast() -> str:
@@ -401,7 +386,7 @@ def _contrast() -> str:
     return f"{runs} of {runs} runs: average constraints 1/2, OLIVE 1, VALOR 1"
 
 
-@claim("square-loss-barrier", f"{SOURCE}, Proposition on square loss", EXACT)
+@paper("square-loss-barrier", "Proposition on square loss", EXACT)
 def _square_loss() -> str:
     """π̂ is ε-suboptimal and earns 0; the square loss of g* to its returns is ε, and so
     is that of g_bad = √ε, which is √ε - ε off on average: between √ε/2 and √ε for ε ≤
@@ -434,11 +419,7 @@ def _paid(barrier: SquareLossBarrier, policy: tuple[int, int]) -> Fraction:
     return barrier.environment().truth.policy_value([TabularPolicy(np.array(policy))])
 
 
-@claim(
-    "square-loss-barrier-worst",
-    f"{SOURCE}, after the Proposition on square loss",
-    EXACT,
-)
+@paper("square-loss-barrier-worst", "after the Proposition on square loss", EXACT)
 def _worst() -> Evidence:
     """A bound on the square loss to π̂'s returns keeps g* exactly if it keeps g_bad,
     and of all functions with square loss at most ε g_bad has the largest average: E[g]²

@@ -4,8 +4,6 @@ Guarantees of PSDP, fitted Q iteration, Bellman backups and R-max, with uniform 
 or hidden states, and instances on which they fail.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable
@@ -39,17 +37,16 @@ from ..algorithms.learning.results import LearningResult
 from ..algorithms.valor.algorithm import valor
 from ..algorithms.valor.parameters import PracticalParameters
 from . import runs
-from .claim import EXACT, MONITORED, STATISTICAL, Evidence, Refuted, claim
+from .claim import EXACT, MONITORED, STATISTICAL, Evidence, Refuted, claim, claims_of
 from .instances import amplified, unrepresented
 
-BARRIERS = "paper, appendix Additional Barriers"
+appendix = claims_of("paper, appendix Additional Barriers")
 OWN = "this project, docs/baselines.md"
+ours = claims_of(OWN)
 _EPSILON, _DELTA = 0.3, 0.1
 
 
-@claim(
-    "backup-algorithm", f"{BARRIERS}, Definition (Bellman backup algorithm)", MONITORED
-)
+@appendix("backup-algorithm", "Definition (Bellman backup algorithm)", MONITORED)
 def _backup_algorithm() -> Evidence:
     """With n samples of every state, V* - V^π̂ is at most the sum over levels of what
     π̂_h loses and twice (h-1) times the error of ĝ_h in a state. So with complete
@@ -145,9 +142,9 @@ def _fqi_needs_all_of_q() -> Evidence:
     )
 
 
-@claim(
+@appendix(
     "backup-barrier-q-functions",
-    f"{BARRIERS}, remark after the theorem on Bellman backups (Q-functions)",
+    "remark after the theorem on Bellman backups (Q-functions)",
     STATISTICAL,
 )
 def _backup_barrier_q_functions() -> Evidence:
@@ -225,7 +222,7 @@ def _later_pays() -> Environment:
     )
 
 
-@claim("baseline-constants", f"{OWN}, the sizes", EXACT)
+@ours("baseline-constants", "the sizes", EXACT)
 def _constants() -> str:
     """The stated sizes are enough. By Hoeffding's inequality and a union bound the data
     of PSDP give policy values (range K), those of fitted Q iteration and of Bellman

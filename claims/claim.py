@@ -120,9 +120,12 @@ class Refuted(Exception):  # noqa: N818
     """What a check raises where the statement fails, with the counterexample."""
 
 
+_Decorator = Callable[[Callable[[], Evidence | str]], Callable[[], Evidence]]
+
+
 def claim(
-    id: str, source: str, method: Method, *, erratum: str = "", statement: str = ""
-) -> Callable[[Callable[[], Evidence | str]], Callable[[], Evidence]]:
+    id: str, source: str, method: Method, erratum: str = "", *, statement: str = ""
+) -> _Decorator:
     """Register the decorated function as the check of a claim.
 
     Parameters
@@ -154,6 +157,18 @@ def claim(
         return evidence
 
     return decorate
+
+
+def claims_of(source: str) -> Callable[..., _Decorator]:
+    """Give `claim` for what stands in one source: its place there is enough."""
+
+    def below(
+        id: str, place: str, method: Method, erratum: str = "", *, statement: str = ""
+    ) -> _Decorator:
+        whole = f"{source}{' ' if place.startswith('(') else ', '}{place}"
+        return claim(id, whole, method, erratum, statement=statement)
+
+    return below
 
 
 def registered() -> tuple[Claim, ...]:

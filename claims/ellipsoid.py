@@ -6,8 +6,6 @@ so that rounding loses no good answers, at the cost of a larger bound; where the
 good answers has a side below 10^-6 the method refuses.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

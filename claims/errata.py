@@ -4,8 +4,6 @@ Each entry builds what the paper prints, shows where it fails, and shows that wh
 project uses instead does not. Numbers are those of the errata.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from fractions import Fraction
 
@@ -23,10 +21,7 @@ from .families import contradiction, families
 
 
 @claim(
-    "erratum-1",
-    "paper, proof of thm:olive_nphard_f_simple, MDP structure",
-    EXACT,
-    erratum="1",
+    "erratum-1", "paper, proof of thm:olive_nphard_f_simple, MDP structure", EXACT, "1"
 )
 def _reward_of_try_clause() -> Evidence:
     """[try C_j] has reward −1/m, as in the paper's constraints. With +1/m, as in its
@@ -45,7 +40,7 @@ def _reward_of_try_clause() -> Evidence:
     )
 
 
-@claim("erratum-2", "paper, sketch of thm:olive_nphard_g_simple", EXACT, erratum="2")
+@claim("erratum-2", "paper, sketch of thm:olive_nphard_g_simple", EXACT, "2")
 def _pair_constraints() -> Evidence:
     """The pair constraints run over the n variables. Over m only, as in the sketch, a
     formula with more variables than clauses can be unsatisfiable and have optimum 1."""
@@ -64,9 +59,7 @@ def _pair_constraints() -> Evidence:
     )
 
 
-@claim(
-    "erratum-3", "paper, constraints of both proofs (eqn:npconstr1)", EXACT, erratum="3"
-)
+@claim("erratum-3", "paper, constraints of both proofs (eqn:npconstr1)", EXACT, "3")
 def _clause_of_try() -> Evidence:
     """The [try C_j] constraint is about C_j. With max_b f(C_1, b), as printed, it is
     not the Bellman equation of [try C_j]."""
@@ -96,7 +89,7 @@ def _clause_of_try() -> Evidence:
     "erratum-28",
     "paper, proof of thm:olive_nphard_f_simple, its first paragraph",
     EXACT,
-    erratum="28",
+    "28",
 )
 def _linear_transformation() -> Evidence:
     """Values in [0, 1] do not follow 'by linearly transforming all rewards': a factor
@@ -132,7 +125,7 @@ def _linear_transformation() -> Evidence:
     "erratum-4",
     "paper, proof of thm:olive_nphard_f_simple, MDP structure",
     EXHAUSTIVE,
-    erratum="4",
+    "4",
 )
 def _literals_at_two_levels() -> Evidence:
     """The literal states are reached at levels 2 and 3. If values are indexed by level,
@@ -187,9 +180,7 @@ def _split_by_level(family: Family) -> TabularMDP:
     )
 
 
-@claim(
-    "erratum-6", "paper, programs eqn:oliveprobg and eqn:oliveprobf", EXACT, erratum="6"
-)
+@claim("erratum-6", "paper, programs eqn:oliveprobg and eqn:oliveprobf", EXACT, "6")
 def _missing_factor() -> Evidence:
     """Under a uniform action out of K, E[K·1{a = π(x)}(g(x) − r − g(x′))] is the
     average Bellman error, and without the K, as in the Q-function form, a K-th of it: φ

@@ -1,7 +1,5 @@
 """Formulas and families that the checks of claims go through, and their optima."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

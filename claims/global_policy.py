@@ -5,8 +5,6 @@ environments with tabular and with policy complete classes and on two instances 
 be hard. Worst cases are exact linear programs, and runs that reach them.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence
@@ -38,7 +36,7 @@ from ..algorithms.learning.results import LearningResult
 from ..algorithms.valor import valor
 from ..algorithms.valor.parameters import TheoremParameters
 from . import runs
-from .claim import EXACT, MONITORED, Evidence, Refuted, claim
+from .claim import EXACT, MONITORED, Evidence, Refuted, claims_of
 from .global_policy_cases import (
     adversary,
     incomplete,
@@ -51,7 +49,7 @@ from .global_policy_cases import (
     worst_permitted,
 )
 
-SOURCE = "paper, appendix Alternative Algorithms, Global Policy Algorithm"
+paper = claims_of("paper, appendix Alternative Algorithms, Global Policy Algorithm")
 EPSILON, DELTA = 0.3, 0.1
 
 
@@ -108,11 +106,7 @@ def results() -> list[LearningResult]:
     return [run.result for run in every_run()]
 
 
-@claim(
-    "global-policy-event",
-    f"{SOURCE}, Definition and Lemma on deviation bounds",
-    MONITORED,
-)
+@paper("global-policy-event", "Definition and Lemma on deviation bounds", MONITORED)
 def _event() -> Evidence:
     """With n_test and n_train as stated all data sets of a run are within τ_val
     (values, mean return of π̂_{h:H}) and τ_pol (policies) of their means with
@@ -123,9 +117,7 @@ def _event() -> Evidence:
     return inside & Evidence(True, f"least margin {float(min(margins)):.3g}")
 
 
-@claim(
-    "global-policy-tested", f"{SOURCE}, Lemma on the policy on tested states", MONITORED
-)
+@paper("global-policy-tested", "Lemma on the policy on tested states", MONITORED)
 def _tested() -> Evidence:
     """If the policy loses at most φ_h at learned paths, g* is feasible for the program
     of TestLearned, and where the test is true the policy loses at most φ_h + 8τ_val;
@@ -158,12 +150,7 @@ class _Between:
             self.largest = max(self.largest, lost)
 
 
-@claim(
-    "global-policy-quality",
-    f"{SOURCE}, Lemma on the quality of the policy",
-    MONITORED,
-    erratum="18",
-)
+@paper("global-policy-quality", "Lemma on the quality of the policy", MONITORED, "18")
 def _quality() -> Evidence:
     """Whenever dfslearn returns from level h to h-1, the policy loses at most φ_h at
     learned and φ_h + 8τ_val at pruned paths of level h, with φ_h = (H-h+1)(8τ_val +
@@ -180,7 +167,7 @@ def _quality() -> Evidence:
     return Evidence(holds, f"{found.text}; {float(ratio):.3f} φ_2 during a call")
 
 
-@claim("global-policy-termination", f"{SOURCE}, Lemma on termination", MONITORED)
+@paper("global-policy-termination", "Lemma on termination", MONITORED)
 def _termination() -> Evidence:
     """At most M paths of a level are learned, at most K M were ever pruned, and there
     are at most T_max = 3M²HK calls of dfslearn and as many of TestLearned."""
@@ -188,14 +175,14 @@ def _termination() -> Evidence:
     return runs.held(results(), *names)
 
 
-@claim("global-policy-oracles", f"{SOURCE}, Computational efficiency", MONITORED)
+@paper("global-policy-oracles", "Computational efficiency", MONITORED)
 def _oracles() -> Evidence:
     """The algorithm needs the LP oracle, CSC and the multi-data-set oracle, and nothing
     else of the classes; at most M T_max, M² H and M H calls."""
     return runs.held(results(), "csc-calls", "lp-calls", "multi-calls", "oracles")
 
 
-@claim("global-policy-listing", f"{SOURCE}, Algorithm (listing)", EXACT, erratum="18")
+@paper("global-policy-listing", "Algorithm (listing)", EXACT, "18")
 def _listing() -> Evidence:
     """The level of path p is |p|+1; dfslearn returns past level H, for TestLearned is
     false where nothing is learned; without learned paths it needs no data, and then no
@@ -221,9 +208,9 @@ def _listing() -> Evidence:
     )
 
 
-@claim(
+@paper(
     "global-policy-completeness",
-    f"{SOURCE}, Theorem (its assumption of policy completeness)",
+    "Theorem (its assumption of policy completeness)",
     EXACT,
 )
 def _completeness() -> Evidence:
@@ -253,12 +240,7 @@ def _completeness() -> Evidence:
     )
 
 
-@claim(
-    "global-policy-fit",
-    f"{SOURCE}, Lemma on fitting the global policy",
-    MONITORED,
-    erratum="17",
-)
+@paper("global-policy-fit", "Lemma on fitting the global policy", MONITORED, "17")
 def _fit() -> Evidence:
     """With a policy complete Π the fit is feasible, and π̂_h then loses at most 4τ_pol
     against the best policy of the level at every learned path, given the later levels'
@@ -288,10 +270,8 @@ def _fit() -> Evidence:
     return Evidence(holds, f"{found.text}; an adversary gets {float(ratio):.3f} τ_pol")
 
 
-@claim(
-    "global-policy-constants",
-    f"{SOURCE}, Lemma on the probability of the deviation bounds",
-    EXACT,
+@paper(
+    "global-policy-constants", "Lemma on the probability of the deviation bounds", EXACT
 )
 def _constants() -> Evidence:
     """n_test and n_train are enough: Hoeffding's and Bernstein's inequalities (variance
@@ -315,12 +295,7 @@ def _constants() -> Evidence:
     )
 
 
-@claim(
-    "global-policy-theorem",
-    f"{SOURCE}, Theorem (PAC bound) and its proof",
-    MONITORED,
-    erratum="17",
-)
+@paper("global-policy-theorem", "Theorem (PAC bound) and its proof", MONITORED, "17")
 def _theorem() -> Evidence:
     """With policy completeness and g* in G the algorithm returns an ε-optimal policy
     with probability 1 - δ, within (1+M) T_max n_test + M² H n_train trajectories, which
@@ -348,11 +323,11 @@ def _theorem() -> Evidence:
     )
 
 
-@claim(
+@paper(
     "global-policy-printed-constants",
-    f"{SOURCE}, proof of the Theorem (instantiation of the parameters)",
+    "proof of the Theorem (instantiation of the parameters)",
     EXACT,
-    erratum="17",
+    "17",
 )
 def _printed() -> Evidence:
     """At the printed τ_pol = τ_val = ε/(6H) runs with g* in G and all policies, inside
@@ -383,11 +358,11 @@ def _printed() -> Evidence:
     )
 
 
-@claim(
+@paper(
     "global-policy-worst-case",
-    f"{SOURCE}, proof of the Theorem (what the constants guarantee)",
+    "proof of the Theorem (what the constants guarantee)",
     EXACT,
-    erratum="17",
+    "17",
 )
 def _worst() -> Evidence:
     """At H = 2 the most that can be lost inside the event, over all values, estimates

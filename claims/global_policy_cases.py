@@ -1,7 +1,5 @@
 """Instances for the global policy algorithm, and the most that it can lose."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

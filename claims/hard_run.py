@@ -6,8 +6,6 @@ polynomial for tabular classes would give the optimum of the program at the end 
 run; but that optimum decides 3-SAT.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Iterator
@@ -72,7 +70,7 @@ def _runs(
     "olive-nphard-g",
     "paper, thm:olive_nphard_g",
     EXHAUSTIVE,
-    erratum="5",
+    "5",
     statement="OLIVE, run on any member with exact expectations and φ = 0, can arrive "
     "at the program of thm:olive_nphard_g_simple, after m+n+1 rounds in paper, m+2n+1 "
     "in normalized, gap and strict. So the programs that runs of OLIVE arrive at are "
@@ -114,7 +112,7 @@ def _runs_hold(variants: tuple[Variant, ...]) -> str:
     "olive-nphard-f",
     "paper, thm:olive_nphard_f",
     EXHAUSTIVE,
-    erratum="5",
+    "5",
     statement="The same holds for Q-functions: each round's f has values in its range, "
     "equals the paper's where the paper gives values, and whichever greedy actions "
     "π_f takes, it satisfies the constraints so far and attains the optimum, and the "
@@ -269,7 +267,7 @@ def _some_clause_pays_in_full(family: Family) -> bool:
     )
 
 
-@claim("erratum-5", "paper, proof of thm:olive_nphard_f, the run", EXACT, erratum="5")
+@claim("erratum-5", "paper, proof of thm:olive_nphard_f, the run", EXACT, "5")
 def _free_values() -> Evidence:
     """Not any Q-function with the printed values will do: f(C_1, ·) = 1 is free in
     round 2 and violates the constraint added in round 1. The values of
@@ -300,12 +298,7 @@ _SMALL = (3, 3, 3, 4, 4, 5)
 _LARGE = (6, 12, 24, 48)
 
 
-@claim(
-    "olive-is-not-oracle-efficient",
-    "paper, thm:olive_notoracle",
-    EXHAUSTIVE,
-    erratum="26",
-)
+@claim("olive-is-not-oracle-efficient", "paper, thm:olive_notoracle", EXHAUSTIVE, "26")
 def _olive_is_not_oracle_efficient() -> Evidence:
     """Unless P = NP (assumed), an OLIVE whose ties and levels are chosen against it
     cannot be implemented with polynomially many operations and calls of CSC, LP and LS
@@ -345,7 +338,7 @@ def _olive_is_not_oracle_efficient() -> Evidence:
     "olive-benign-ties",
     "paper, thm:olive_notoracle (which does not name its choice of ties)",
     EXHAUSTIVE,
-    erratum="26",
+    "26",
 )
 def _olive_with_benign_ties() -> str:
     """OLIVE may take any maximiser and any level with a positive error (Jiang et al.

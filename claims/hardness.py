@@ -4,8 +4,6 @@ What is checked is our step. That 3-SAT is NP-hard, and how well it can be appro
 are assumptions that the entries name.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 from fractions import Fraction
@@ -377,7 +375,7 @@ def _formulas() -> list[Formula]:
     "deterministic-multi-is-np-hard",
     "paper, appendix Additional Oracles; docs/reduction.md, several data sets",
     EXHAUSTIVE,
-    erratum="7",
+    "7",
 )
 def _deterministic_is_hard() -> Evidence:
     """The multi-data-set oracle for one deterministic tabular policy decides 3-SAT:
@@ -408,7 +406,7 @@ def _deterministic_is_hard() -> Evidence:
     "mixture-multi-by-csc",
     "paper, appendix Additional Oracles (multiplicative weights)",
     CERTIFIED,
-    erratum="7",
+    "7",
 )
 def _mixtures_by_csc() -> str:
     """For finite mixtures of policies, multiplicative weights over CSC calls implement

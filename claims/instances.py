@@ -1,7 +1,5 @@
 """Environments with classes, made to show what an algorithm does or fails to do."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ what is claimed of their analysis was derived anew for them. Runs are at those
 constants, with seeds 0, 1, 2, ...
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any
@@ -26,7 +24,7 @@ from ..algorithms.lsvee.review import LsveeMonitors, optimal_q
 from ..algorithms.valor.algorithm import valor
 from ..algorithms.valor.parameters import CONSTRAINED, VALOR, TheoremParameters
 from . import runs
-from .claim import EXACT, MONITORED, Evidence, Refuted, claim
+from .claim import EXACT, MONITORED, Evidence, Refuted, claim, claims_of
 from .instances import (
     decoupled,
     far_apart,
@@ -35,8 +33,8 @@ from .instances import (
     one_sample_risks,
 )
 
-SECTION = "paper, section VALOR, What is new compared to LSVEE"
-ANALYSIS = "Krishnamurthy, Agarwal, Langford 2016, recalled; docs/lsvee.md"
+section = claims_of("paper, section VALOR, What is new compared to LSVEE")
+analysis = claims_of("Krishnamurthy, Agarwal, Langford 2016, recalled; docs/lsvee.md")
 _EPSILON, _DELTA = 0.3, 0.1
 
 
@@ -63,7 +61,7 @@ def _runs() -> tuple[LearningResult, ...]:
     return tuple(found)
 
 
-@claim("lsvee-bellman-errors", f"{SECTION} (LSVEE tests squared Bellman errors)", EXACT)
+@section("lsvee-bellman-errors", "(LSVEE tests squared Bellman errors)", EXACT)
 def _bellman() -> str:
     """E[(f(x,a) - r - E_x' max_a' f(x',a'))²] is the noise of r plus the mean squared
     Bellman error of f, which is 0 for Q*: no function has less than Q*. Under
@@ -132,9 +130,9 @@ def _squared_bellman_errors(
     return [Fraction(v) for v in found.tolist()]
 
 
-@claim(
+@section(
     "lsvee-average-successor",
-    f"{SECTION} (the expectation over x' stands inside the square)",
+    "(the expectation over x' stands inside the square)",
     EXACT,
 )
 def _average() -> Evidence:
@@ -153,9 +151,9 @@ def _average() -> Evidence:
     )
 
 
-@claim(
+@section(
     "lsvee-enumerates",
-    f"{SECTION} (no efficient solution is obvious for LSVEE's problems)",
+    "(no efficient solution is obvious for LSVEE's problems)",
     MONITORED,
 )
 def _enumerates() -> Evidence:
@@ -184,7 +182,7 @@ def _enumerates() -> Evidence:
     )
 
 
-@claim("lsvee-elimination", f"{ANALYSIS} (TD elimination)", MONITORED)
+@analysis("lsvee-elimination", "(TD elimination)", MONITORED)
 def _elimination() -> Evidence:
     """In the good event (deviation bounds of all tests and eliminations) Q* is never
     eliminated, and survivors have root mean square Bellman errors of at most 5φ/2 where
@@ -192,7 +190,7 @@ def _elimination() -> Evidence:
     return runs.held(_runs(), "qstar-kept", "td-errors")
 
 
-@claim("lsvee-consensus", f"{ANALYSIS} (consensus test)", MONITORED)
+@analysis("lsvee-consensus", "(consensus test)", MONITORED)
 def _consensus() -> Evidence:
     """In the good event values of survivors at a learned state of level h differ from
     each other and from V* by at most (H-h-1/4)ε/(16H²) + 5√Kφ, estimates handed to an
@@ -208,7 +206,7 @@ def _consensus() -> Evidence:
     return runs.held(_runs(), *names)
 
 
-@claim("lsvee-policy", f"{ANALYSIS} (value of a policy)", MONITORED)
+@analysis("lsvee-policy", "(value of a policy)", MONITORED)
 def _policy() -> Evidence:
     """In the good event a survivor's value at the start exceeds the value of its policy
     by at most p_ul + H(5√Kφ/2 + φ/2), p_ul being the probability of reaching a state
@@ -232,7 +230,7 @@ def _on_demand() -> Evidence:
     )
 
 
-@claim("lsvee-theorem", f"{ANALYSIS} (PAC bound)", MONITORED)
+@analysis("lsvee-theorem", "(PAC bound)", MONITORED)
 def _theorem() -> Evidence:
     """At the recalled constants LSVEE returns an ε-optimal policy with probability 1 -
     δ, within M(H-1) + 1 descents and M H · (H-1) n_2 calls on demand of K n_test +
@@ -245,13 +243,13 @@ def _theorem() -> Evidence:
     )
 
 
-COMPARED = "paper, section VALOR, after the PAC bound"
+after_bound = claims_of("paper, section VALOR, after the PAC bound")
 _TENTH = Fraction(1, 10)
 
 
-@claim(
+@after_bound(
     "lsvee-exponents",
-    f"{COMPARED} (VALOR is worse in M, H and ε; its constrained form better)",
+    "(VALOR is worse in M, H and ε; its constrained form better)",
     EXACT,
 )
 def _exponents() -> Evidence:
@@ -300,7 +298,7 @@ def _slope(name: str, variable: str) -> float:
     return math.log10(bounds[1]) - math.log10(bounds[0])
 
 
-@claim("lsvee-constants", f"{ANALYSIS} (do the constants suffice?)", EXACT)
+@analysis("lsvee-constants", "(do the constants suffice?)", EXACT)
 def _constants() -> Evidence:
     """With tests accurate to φ/2 and Bernstein's inequality (variance of the excess
     loss at most 9 times its mean, range 5), the recalled n_test, n_train and slack keep

@@ -4,8 +4,6 @@ Its bound on the rounds, its rank, its event and its sample sizes, on random MDP
 environments at the theorem's constants (recalled), with seeds 0, 1, 2, ...
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence
@@ -46,7 +44,16 @@ from ..algorithms.olive_program.sampled_program import (
 )
 from ..algorithms.olive_program.tiebreak import RandomTiebreak, SolverTiebreak
 from . import runs
-from .claim import EXACT, EXHAUSTIVE, MONITORED, STATISTICAL, Evidence, Refuted, claim
+from .claim import (
+    EXACT,
+    EXHAUSTIVE,
+    MONITORED,
+    STATISTICAL,
+    Evidence,
+    Refuted,
+    claim,
+    claims_of,
+)
 
 _MDPS = 10
 
@@ -198,7 +205,7 @@ def _sampled_olive_is_pac() -> Evidence:
     "erratum-6-importance-weight",
     "paper, eqn:oliveprobg and its form for Q-functions (eqn:oliveprobf)",
     EXACT,
-    erratum="6",
+    "6",
 )
 def _importance_weight() -> Evidence:
     """The importance-weighted constraint over uniform actions is the conditional
@@ -230,7 +237,7 @@ def _importance_weight() -> Evidence:
     )
 
 
-JIANG = "Jiang et al. 2017"
+jiang = claims_of("Jiang et al. 2017")
 _EPSILON, _DELTA = 0.3, 0.1
 
 
@@ -258,7 +265,7 @@ def _runs() -> tuple[LearningResult, ...]:
     return tuple(found)
 
 
-@claim("olive-good-event", f"{JIANG}, Theorem 1 and its lemmas (recalled)", MONITORED)
+@jiang("olive-good-event", "Theorem 1 and its lemmas (recalled)", MONITORED)
 def _good_event() -> Evidence:
     """With the theorem's constants, where estimates keep to ε/8, ε/(8H) and φ: the
     optimal pair satisfies every constraint, so the predicted value is at least V* − ε/8
@@ -314,9 +321,9 @@ def _stochastic_dynamics() -> Evidence:
     )
 
 
-@claim(
+@jiang(
     "olive-bellman-rank",
-    f"{JIANG}, Proposition on the Bellman rank of rich observations (recalled)",
+    "Proposition on the Bellman rank of rich observations (recalled)",
     EXACT,
 )
 def _bellman_rank() -> str:
@@ -428,7 +435,7 @@ def _q_error(
     return k * total / drawn.trajectories
 
 
-@claim("olive-constants", f"{JIANG}, parameters of Theorem 1 (recalled)", EXACT)
+@jiang("olive-constants", "parameters of Theorem 1 (recalled)", EXACT)
 def _constants() -> Evidence:
     """The recalled constants are those that the proof needs: 5ε/8 + ε/8 + 2·ε/8 = ε; a
     round's own error, 5ε/(8H) − ε/(8H), is 3√M times what pairs left can have, 2φ; and

@@ -4,8 +4,6 @@ Lemma 1, Theorem O and what follows from them, and what the strengthened and the
 projected formulation rest on.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -5,8 +5,6 @@ are polynomial: operations are counted, answers compared with independent ones i
 arithmetic, and exponents fitted over doubling sizes. Problems are drawn with seed 0.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Callable
@@ -47,7 +45,7 @@ from ..algorithms.oracles.results import (
     check_accuracy,
     scaled_integers,
 )
-from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim, claims_of
 from .ellipsoid import ellipsoid_lp
 
 WALK_CONSTANT = 10
@@ -59,14 +57,16 @@ CSC_CONSTANT = 3
 LS_CONSTANT = 9
 """c with operations ≤ c n |X|."""
 
-SETTING = "paper, section Setting, Function Classes and Optimization Oracles"
-APPENDIX = "paper, appendix Additional Notation and Definitions, Additional Oracles"
+setting = claims_of("paper, section Setting, Function Classes and Optimization Oracles")
+appendix = claims_of(
+    "paper, appendix Additional Notation and Definitions, Additional Oracles"
+)
 
 _ACCURACY = 1e-6
 _PROBLEMS = 20
 
 
-@claim("oracle-csc", f"{SETTING} (cost-sensitive classification)", EXHAUSTIVE)
+@setting("oracle-csc", "(cost-sensitive classification)", EXHAUSTIVE)
 def _csc() -> Evidence:
     """The CSC oracle returns a policy of Π whose average cost is within ε_sub of the
     least in Π."""
@@ -87,7 +87,7 @@ def _csc() -> Evidence:
 _CODES = np.arange(4)
 
 
-@claim("oracle-ls", f"{APPENDIX} (least squares)", EXHAUSTIVE)
+@appendix("oracle-ls", "(least squares)", EXHAUSTIVE)
 def _ls() -> Evidence:
     """The LS oracle returns a function of G whose average squared error is within ε_sub
     of the least in G."""
@@ -111,7 +111,7 @@ def _at_most(coefficients: NDArray[np.float64], limit: float) -> Constraint:
     return Constraint(Functional(codes, coefficients), upper=float(limit))
 
 
-@claim("oracle-lp", f"{SETTING} (linear programs on value functions)", EXHAUSTIVE)
+@setting("oracle-lp", "(linear programs on value functions)", EXHAUSTIVE)
 def _lp() -> Evidence:
     """The LP oracle returns a function of G that violates no constraint by more than
     ε_feas and is at most ε_sub worse than the best that violates none; it says so where
@@ -153,9 +153,9 @@ def _lp() -> Evidence:
     )
 
 
-@claim(
+@setting(
     "oracle-lp-linear",
-    f"{SETTING} (for linear G this reduces to a linear program in R^d)",
+    "(for linear G this reduces to a linear program in R^d)",
     EXHAUSTIVE,
 )
 def _linear() -> Evidence:
@@ -185,10 +185,8 @@ def _linear() -> Evidence:
     )
 
 
-@claim(
-    "oracle-multi",
-    f"{APPENDIX} (multi data set classification; it generalises CSC)",
-    EXHAUSTIVE,
+@appendix(
+    "oracle-multi", "(multi data set classification; it generalises CSC)", EXHAUSTIVE
 )
 def _multi() -> str:
     """With one data set a policy of cost at most U + ε_feas is found where U is the
@@ -321,7 +319,7 @@ def _csc_is_polynomial() -> Evidence:
     "tabular-ls-is-polynomial",
     SOURCE,
     EXACT,
-    erratum="21",
+    "21",
     statement="For G = (X → [0, 1]), least squares takes O(n |X|) operations (at "
     f"most {LS_CONSTANT} n |X|), and at most {WALK_CONSTANT} (3 n + |X|), counted at "
     "the arrays, with one walk through the data. The "
@@ -364,7 +362,7 @@ def _ls_is_polynomial() -> Evidence:
     )
 
 
-@claim("tabular-lp-is-polynomial", SOURCE, EXACT, erratum="22")
+@claim("tabular-lp-is-polynomial", SOURCE, EXACT, "22")
 def _lp_is_polynomial() -> Evidence:
     """For G = (X → [0, 1]), the central-cut ellipsoid method, started from the ball
     around the cube and run on the constraints relaxed by ε_feas, returns a function

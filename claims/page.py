@@ -4,8 +4,6 @@ The pages have no times in them, and what the checks say is seeded: made again, 
 are the same.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

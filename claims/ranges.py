@@ -3,8 +3,6 @@
 Lemma 0, and Theorem R about the variant forced (docs/ties.md).
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 Runs of a claim are made once, with seeds 0, 1, 2, ...
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ assumptions on the classes are related; exactly, against enumeration of policies
 trajectories or paths on small environments.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -47,10 +45,10 @@ from ..algorithms.environments.protocol import Environment
 from ..algorithms.exact.arrays import object_array
 from ..algorithms.learning.draw_classes import make_classes
 from . import runs
-from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim, claims_of
 
-SETTING = "paper, section Setting and Background"
-NOTATION = "paper, appendix Additional Notation and Definitions, conventions"
+setting = claims_of("paper, section Setting and Background")
+notation = claims_of("paper, appendix Additional Notation and Definitions, conventions")
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 _ZERO = Fraction(0)
@@ -92,11 +90,7 @@ def _policies(env: FiniteEnvironment) -> Iterator[list[Any]]:
         yield [TabularPolicy(np.array(row)) for row in chosen]
 
 
-@claim(
-    "optimal-policy-is-best",
-    f"{SETTING} (π*, V* and regularity of rewards)",
-    EXHAUSTIVE,
-)
+@setting("optimal-policy-is-best", "(π*, V* and regularity of rewards)", EXHAUSTIVE)
 def _best() -> str:
     """V* = g* averaged over the first observation is the largest V^π over all policies
     of observations, π* attains it, and 0 ≤ Q* ≤ g* ≤ 1; also with stochastic dynamics.
@@ -116,7 +110,7 @@ def _best() -> str:
     return f"{compared} policies enumerated in 5 environments"
 
 
-@claim("bellman-equations", f"{SETTING} (Bellman equations)", EXACT)
+@setting("bellman-equations", "(Bellman equations)", EXACT)
 def _bellman() -> str:
     """g*(x) = max_a E[r_h + g*(x_{h+1}) | x, a] = max_a Q*(x, a), where g* and Q* are
     expected returns to go under π*, and π*(x) is in argmax_a Q*(x, a)."""
@@ -146,9 +140,9 @@ def _bellman() -> str:
     return f"equal at {compared} observations of 7 environments"
 
 
-@claim(
+@setting(
     "observations-are-markov",
-    f"{SETTING} (x is a Markov state, the process is an MDP over X)",
+    "(x is a Markov state, the process is an MDP over X)",
     EXHAUSTIVE,
 )
 def _markov() -> str:
@@ -169,9 +163,9 @@ def _markov() -> str:
     return f"{compared} laws after paths, equal for equal (x, a)"
 
 
-@claim(
+@setting(
     "optimum-depends-on-the-observation",
-    f"{SETTING}, footnote (π* and g* depend on x and not just s)",
+    "footnote (π* and g* depend on x and not just s)",
     EXACT,
 )
 def _depends() -> Evidence:
@@ -190,9 +184,9 @@ def _depends() -> Evidence:
     )
 
 
-@claim(
+@setting(
     "tabular-mdps-are-a-special-case",
-    f"{SETTING} (special case tabular MDPs: X = S, O_s the identity)",
+    "(special case tabular MDPs: X = S, O_s the identity)",
     EXACT,
 )
 def _special() -> str:
@@ -211,10 +205,8 @@ def _special() -> str:
     return f"equal at {compared} states"
 
 
-@claim(
-    "paths-are-states",
-    f"{NOTATION} (V*(p) = V*(s), x ~ p as x ~ s; V^π(s); Q*(s, π))",
-    EXHAUSTIVE,
+@notation(
+    "paths-are-states", "(V*(p) = V*(s), x ~ p as x ~ s; V^π(s); Q*(s, π))", EXHAUSTIVE
 )
 def _paths() -> str:
     """With deterministic dynamics a path leads to one hidden state, and V*(p), V^π(p)
@@ -247,7 +239,7 @@ def _paths() -> str:
     return f"{compared} paths of 5 environments"
 
 
-@claim("uniform-actions-with-weights", f"{NOTATION} (E_p with uniform actions)", EXACT)
+@notation("uniform-actions-with-weights", "(E_p with uniform actions)", EXACT)
 def _weights() -> str:
     """With a uniform a, E_p[K 1{π(x) = a}(r + V_a)] is E_p[r + V_{π(x)}], the
     expectation with a = π(x); in particular V*(p) for π* and V_a = V*(p∘a)."""
@@ -391,6 +383,7 @@ def _separation(
 
 
 SOURCE = "paper, appendix Additional Notation and Definitions"
+definitions = claims_of(SOURCE)
 FACT = f"{SOURCE}, Fact (relationship between the assumptions)"
 
 _PV, _P = policy_value.POLICY_VALUE, policy_value.POLICY
@@ -448,7 +441,7 @@ def _policy_side() -> Evidence:
     return _implied(_P, checks.POLICY)
 
 
-@claim("completeness-fact", FACT, EXACT, erratum="24")
+@claim("completeness-fact", FACT, EXACT, "24")
 def _fact() -> Evidence:
     """Policy-value completeness does not imply policy completeness (printed: it does):
     G need not hold the value of a bad policy of Π."""
@@ -460,7 +453,7 @@ def _fact() -> Evidence:
     )
 
 
-@claim("completeness-fact-corrected", FACT, EXHAUSTIVE, erratum="24")
+@claim("completeness-fact-corrected", FACT, EXHAUSTIVE, "24")
 def _corrected() -> str:
     """Policy-value completeness implies policy completeness if G is closed under
     evaluation: E[r + g'(x') | x, π(x)] in G_h for g' in G_{h+1}, π in Π_h."""
@@ -492,11 +485,11 @@ def _separate() -> Evidence:
     )
 
 
-@claim(
+@definitions(
     "all-functions-are-not-complete",
-    f"{SOURCE}, policy-value completeness (with G in X → [0, 1], section Setting)",
+    "policy-value completeness (with G in X → [0, 1], section Setting)",
     EXACT,
-    erratum="25",
+    "25",
 )
 def _all_functions() -> Evidence:
     """The class of all functions to [0, 1] is policy-value complete only if no reward

@@ -4,8 +4,6 @@ Statements are numbered by kind in the order of the paper's source, because its
 editions number them differently: "Lemma 4" here is the fourth lemma.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Iterator

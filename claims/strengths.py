@@ -3,8 +3,6 @@
 What the theorems about runs give beyond the paper's: docs/complexity.md has the proofs.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Theorems K and T: which choices of maximisers and levels lead OLIVE to its hard
 program, and which never do.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from fractions import Fraction

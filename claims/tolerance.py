@@ -4,8 +4,6 @@ How much tolerance the decision by OLIVE's program stands, which runs go through
 estimates are off, and that two actions a state are enough.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from fractions import Fraction

@@ -5,8 +5,6 @@ tabular classes and with finite ones that are complete, with seeds 0, 1, 2, ...,
 an instance that needs exploration on demand.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import operator
@@ -49,10 +47,12 @@ from ..algorithms.two_sample.review import TwoSampleMonitors
 from ..algorithms.valor import valor
 from ..algorithms.valor.parameters import TheoremParameters
 from . import runs
-from .claim import EXACT, MONITORED, Evidence, Refuted, claim
+from .claim import EXACT, MONITORED, Evidence, Refuted, claim, claims_of
 from .instances import doubling, outvoted, two_means, unlearned
 
-SOURCE = "paper, appendix Alternative Algorithms, Two-Sample State-Identity Test"
+paper = claims_of(
+    "paper, appendix Alternative Algorithms, Two-Sample State-Identity Test"
+)
 _RUNS = 6
 _EPSILON, _DELTA = 0.3, 0.1
 
@@ -110,7 +110,7 @@ def _informal() -> Evidence:
     return _optimal() & _held("csc-calls", "ls-calls", "lp-calls", "trajectories")
 
 
-@claim("two-sample-or-consensus", f"{SOURCE} (comparison with local values)", EXACT)
+@paper("two-sample-or-consensus", "(comparison with local values)", EXACT)
 def _comparison() -> Evidence:
     """With G = {g*} VALOR's consensus test takes every state but the first for known,
     as the value is known; the two-sample test takes a state for new if the mean of g*
@@ -152,9 +152,7 @@ def _table(env: Environment, level: int) -> NDArray[Any]:
     return np.asarray(env.truth.values(level)[None])
 
 
-@claim(
-    "two-sample-nested", f"{SOURCE}, Definition and Fact on learned states", MONITORED
-)
+@paper("two-sample-nested", "Definition and Fact on learned states", MONITORED)
 def _nested() -> Evidence:
     """Whenever polvalfun is called, states with a val set are learned, learned states
     were reached by dfslearn, and so were all their children. (While a call is in
@@ -162,7 +160,7 @@ def _nested() -> Evidence:
     return _held("nested")
 
 
-@claim("two-sample-event-e", f"{SOURCE}, Lemma on event E", MONITORED)
+@paper("two-sample-event-e", "Lemma on event E", MONITORED)
 def _event() -> Evidence:
     """With n_train as stated the deviation bounds τ, τ_V, τ_L hold for all data sets
     together with probability 1 - δ/2, and then there are at most T_max = M(K+1)(1 + H
@@ -181,12 +179,7 @@ def _event() -> Evidence:
     return inside & _held(*names)
 
 
-@claim(
-    "two-sample-accuracy",
-    f"{SOURCE}, Proposition on learned values",
-    MONITORED,
-    erratum="15",
-)
+@paper("two-sample-accuracy", "Proposition on learned values", MONITORED, "15")
 def _accuracy() -> Evidence:
     """In event E, with ε_V = T_max τ_V and ε_L = M τ_L (printed the other way round),
     |E_s[ĝ_h] - E_s[g*]| ≤ (H+1-h)(2ε_V + √(4M ε_V + 2ε_L) + 8τ) in every state reached,
@@ -194,12 +187,7 @@ def _accuracy() -> Evidence:
     return _held("value-accuracy", "policy-loss", "estimate-accuracy")
 
 
-@claim(
-    "two-sample-policy",
-    f"{SOURCE}, Proposition on the policy returned",
-    MONITORED,
-    erratum="15",
-)
+@paper("two-sample-policy", "Proposition on the policy returned", MONITORED, "15")
 def _policy() -> Evidence:
     """In event E, V^π̂ ≥ V* - p_ul - 2H ε_V - H²(2ε_V + √(4M ε_V + 2ε_L) + 8τ), p_ul
     being the probability that π̂ reaches a state that is not learned; ε_V = T_max τ_V,
@@ -207,7 +195,7 @@ def _policy() -> Evidence:
     return _held("policy-bound")
 
 
-@claim("two-sample-metaalg", f"{SOURCE}, Lemma on MetaAlg", MONITORED, erratum="9")
+@paper("two-sample-metaalg", "Lemma on MetaAlg", MONITORED, "9")
 def _metaalg() -> Evidence:
     """With probability 1 - δ MetaAlg returns an ε-optimal policy after at most M H
     iterations (printed: M K), for each rejected one learns a state."""
@@ -221,12 +209,7 @@ def _metaalg() -> Evidence:
     )
 
 
-@claim(
-    "two-sample-theorem",
-    f"{SOURCE}, Theorem on sample complexity",
-    MONITORED,
-    erratum="15",
-)
+@paper("two-sample-theorem", "Theorem on sample complexity", MONITORED, "15")
 def _theorem() -> Evidence:
     """Where the process is an MDP over observations and G, Π are policy-value complete,
     the corrected constants give an ε-optimal policy with probability 1 - δ within H
@@ -243,11 +226,11 @@ def _theorem() -> Evidence:
     )
 
 
-@claim(
+@paper(
     "two-sample-clipped",
-    f"{SOURCE}, Proposition on learned values (its assumption)",
+    "Proposition on learned values (its assumption)",
     MONITORED,
-    erratum="25",
+    "25",
 )
 def _clipped() -> Evidence:
     """All functions to [0, 1] are not policy-value complete where rewards are paid
@@ -271,10 +254,8 @@ def _clipped() -> Evidence:
     )
 
 
-@claim(
-    "two-sample-needs-completeness",
-    f"{SOURCE} (its assumption, against realizability)",
-    EXACT,
+@paper(
+    "two-sample-needs-completeness", "(its assumption, against realizability)", EXACT
 )
 def _incomplete() -> Evidence:
     """Realizability is not enough: with g* ∈ G, π* ∈ Π but G not complete, each level
@@ -301,7 +282,7 @@ def _incomplete() -> Evidence:
     )
 
 
-@claim("two-sample-mmd", f"{SOURCE}, Computational considerations", EXACT)
+@paper("two-sample-mmd", "Computational considerations", EXACT)
 def _mmd() -> Evidence:
     """The identity test is a linear program over G in each direction; by enumeration
     over a finite class, the total variation distance over a tabular one, and for a
@@ -328,12 +309,7 @@ def _mmd() -> Evidence:
     return Evidence(same, f"60 discrepancies, {text}")
 
 
-@claim(
-    "two-sample-variance",
-    f"{SOURCE}, proof of the Lemma on event E",
-    EXACT,
-    erratum="16",
-)
+@paper("two-sample-variance", "proof of the Lemma on event E", EXACT, "16")
 def _variance() -> Evidence:
     """For K ≥ 2 the squared losses have variance up to 16(K-1), not at most 4K: r + g'
     reaches 2. Policy values likewise 4(K-1), for K ≥ 3 more than 2K. Bernstein's
@@ -372,12 +348,7 @@ def _variance() -> Evidence:
     )
 
 
-@claim(
-    "two-sample-constants",
-    f"{SOURCE}, Lemma on MetaAlg (its constants)",
-    EXACT,
-    erratum="15",
-)
+@paper("two-sample-constants", "Lemma on MetaAlg (its constants)", EXACT, "15")
 def _constants() -> Evidence:
     """dfslearn's policy sums run over the learned sets, up to T_max, and its loss sums
     over the val sets, up to M. So τ_V = ε²/(2⁸3⁴ M H⁴ T_max) and τ_L = ε²/(2⁷3² H⁴ M)
@@ -412,12 +383,7 @@ def _constants() -> Evidence:
     )
 
 
-@claim(
-    "two-sample-outvoted",
-    f"{SOURCE}, Proposition on learned values (as printed)",
-    EXACT,
-    erratum="15",
-)
+@paper("two-sample-outvoted", "Proposition on learned values (as printed)", EXACT, "15")
 def _outvoted() -> Evidence:
     """As printed, V*(s) - Q*(s, π̂_H) ≤ 2Mτ_V in learned states of the last level, the
     proposition is false: data sets within all three accuracies, 100 of one state and
@@ -461,11 +427,8 @@ def _largest_deviations(
     ]
 
 
-@claim(
-    "two-sample-trajectories",
-    f"{SOURCE}, Theorem on sample complexity (its rate)",
-    EXACT,
-    erratum="14",
+@paper(
+    "two-sample-trajectories", "Theorem on sample complexity (its rate)", EXACT, "14"
 )
 def _trajectories() -> Evidence:
     """Up to logarithms the proof's sum is M⁵K⁴H¹²/ε⁷, as in its last line, not the
@@ -517,7 +480,7 @@ def _paper_power(p: TwoSampleParameters) -> int:
     return 2 if 2 / p.tau_L**2 > 1 / p.tau_V**2 else 0
 
 
-@claim("two-sample-end", f"{SOURCE}, Algorithm 5 (dfslearn)", EXACT, erratum="16")
+@paper("two-sample-end", "Algorithm 5 (dfslearn)", EXACT, "16")
 def _end() -> Evidence:
     """As printed dfslearn has no end: below the last level there is no data set to
     compare with, the minimum is infinite, and each call adds its data set and descends.

@@ -6,8 +6,6 @@ state has to be learned and on instances at the edge of the consensus test, with
 0, 1, 2, ...
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator
@@ -47,7 +45,7 @@ from ..algorithms.valor.parameters import (
 )
 from ..algorithms.valor.review import ValorMonitors
 from . import runs
-from .claim import EXACT, EXHAUSTIVE, MONITORED, Evidence, Refuted, claim
+from .claim import EXACT, EXHAUSTIVE, MONITORED, Evidence, Refuted, claim, claims_of
 from .instances import (
     amplified,
     coin,
@@ -59,6 +57,7 @@ from .instances import (
 )
 
 SOURCE = "paper, section VALOR and appendix Analysis of VALOR"
+paper = claims_of(SOURCE)
 ALTERNATIVES = "appendix Alternative Algorithms"
 _EPSILON, _DELTA = 0.3, 0.1
 
@@ -113,7 +112,7 @@ def _results(*algorithms: str) -> list[LearningResult]:
     return [run.result for name in names for run in _runs(name)]
 
 
-@claim("valor-event-e", f"{SOURCE}, Lemma on event E", MONITORED)
+@paper("valor-event-e", "Lemma on event E", MONITORED)
 def _event() -> Evidence:
     """With n_test and n_train of Table 1 the deviation bounds of all dfslearn calls
     hold together with probability at least 1 - δ/2, and then there are at most T_max =
@@ -125,10 +124,10 @@ def _event() -> Evidence:
     return inside & runs.held(_results(), "dfslearn-calls", "no-relearning")
 
 
-@claim(
+@paper(
     "valor-accuracy",
-    f"{SOURCE}, Lemmas on error propagation and on not recursing, Proposition "
-    "on the accuracy of learned values",
+    "Lemmas on error propagation and on not recursing, Proposition on the accuracy "
+    "of learned values",
     MONITORED,
 )
 def _accuracy() -> Evidence:
@@ -143,11 +142,7 @@ def _accuracy() -> Evidence:
     return runs.held(_results(), *names)
 
 
-@claim(
-    "valor-suboptimality-sum",
-    f"{SOURCE}, Lemma 4.3 of Ross and Bagnell as restated",
-    EXACT,
-)
+@paper("valor-suboptimality-sum", "Lemma 4.3 of Ross and Bagnell as restated", EXACT)
 def _suboptimality() -> str:
     """V* - V^π is the expected sum over levels of V*(s_h) - Q*(s_h, π_h)."""
     compared = 0
@@ -182,7 +177,7 @@ def _suboptimality() -> str:
     f"{SOURCE} and {ALTERNATIVES}, proofs of the Propositions on the pooled, "
     "the constrained and the two-sample policy",
     EXACT,
-    erratum="27",
+    "27",
 )
 def _unlearned_share() -> Evidence:
     """V* - V^π̂ ≤ p_ul + Σ_h (what π̂_h loses at most in a learned state). Printed
@@ -217,16 +212,16 @@ def _unlearned_share() -> Evidence:
     )
 
 
-@claim("valor-policy", f"{SOURCE}, Proposition on the pooled policy", MONITORED)
+@paper("valor-policy", "Proposition on the pooled policy", MONITORED)
 def _pooled() -> Evidence:
     """In event E the pooled policy has V^π ≥ V* - p_ul - 2H²T_max(7ε_stat + 3ε_sub +
     2ε_feas), p_ul being the probability that it reaches a state that is not learned."""
     return runs.held(_results(VALOR), "policy-bound")
 
 
-@claim(
+@paper(
     "valor-policy-constrained",
-    f"{SOURCE}, Lemma and Proposition on constrained policy optimisation",
+    "Lemma and Proposition on constrained policy optimisation",
     MONITORED,
 )
 def _constrained() -> Evidence:
@@ -259,9 +254,9 @@ def _optimal_margin(run: runs.Run[TheoremParameters], triple: Triple) -> Fractio
     return earned - asked
 
 
-@claim(
+@paper(
     "valor-theorem",
-    f"{SOURCE}, Theorems on oracle efficiency and PAC bound, both forms",
+    "Theorems on oracle efficiency and PAC bound, both forms",
     MONITORED,
 )
 def _theorem() -> Evidence:
@@ -282,7 +277,7 @@ def _theorem() -> Evidence:
     )
 
 
-@claim("valor-on-demand", f"{SOURCE}, exploration on demand", EXACT)
+@paper("valor-on-demand", "exploration on demand", EXACT)
 def _on_demand() -> Evidence:
     """The identity test can prune a state that was never visited, because all functions
     agree on its value, and leave its policy arbitrary; exploration on demand learns it.
@@ -295,10 +290,8 @@ def _on_demand() -> Evidence:
     )
 
 
-@claim(
-    "valor-pooling-sacrifices",
-    f"{SOURCE}, extension with constrained policy optimisation",
-    EXACT,
+@paper(
+    "valor-pooling-sacrifices", "extension with constrained policy optimisation", EXACT
 )
 def _sacrifice() -> Evidence:
     """Pooling can sacrifice a state with few data sets for small gains on many others;
@@ -314,7 +307,7 @@ def _sacrifice() -> Evidence:
     )
 
 
-@claim("valor-iterations", f"{SOURCE}, three lemmas on MetaAlg", EXACT, erratum="9")
+@paper("valor-iterations", "three lemmas on MetaAlg", EXACT, "9")
 def _iterations() -> Evidence:
     """MetaAlg ends within M H iterations (printed: M K), for each rejected iteration
     learns a state; more than M K can be needed."""
@@ -335,12 +328,7 @@ def _iterations() -> Evidence:
     )
 
 
-@claim(
-    "valor-calls",
-    f"{SOURCE}, proof of the Theorem on oracle efficiency",
-    MONITORED,
-    erratum="10",
-)
+@paper("valor-calls", "proof of the Theorem on oracle efficiency", MONITORED, "10")
 def _calls() -> Evidence:
     """At most 2 T_max H K LP calls (two a consensus test; printed T_max H K) and T_max
     H + M H² CSC calls (H an iteration; printed M H for the policies), or M H² multi
@@ -364,12 +352,7 @@ def _calls() -> Evidence:
     )
 
 
-@claim(
-    "valor-infeasible",
-    f"{SOURCE}, Lemma on event E (end of its proof)",
-    EXACT,
-    erratum="11",
-)
+@paper("valor-infeasible", "Lemma on event E (end of its proof)", EXACT, "11")
 def _infeasible() -> Evidence:
     """An infeasible consensus program has no value and gives no V_a, so it cannot make
     the test pass (as printed); in event E with g* in G it does not occur, and it is
@@ -401,12 +384,12 @@ def _practical(made: Instance, **chosen: Any) -> PracticalParameters:
     )
 
 
-SECTION = "paper, section VALOR"
+section = claims_of("paper, section VALOR")
 _DRAWS = 10**9
 _RUNS = 6
 
 
-@claim("valor-bias-is-linear", f"{SECTION}, What is new compared to LSVEE", EXACT)
+@section("valor-bias-is-linear", "What is new compared to LSVEE", EXACT)
 def _bias() -> Evidence:
     """The bias of values adds up over levels and does not multiply: the lemmas'
     recursion, a learned state's error at most the largest of V_a's plus ε_stat + ε_sub
@@ -439,9 +422,9 @@ def _bias() -> Evidence:
     )
 
 
-@claim(
+@section(
     "valor-infinite-classes",
-    f"{SECTION}, remark after the PAC bound (Natarajan and pseudo-dimension)",
+    "remark after the PAC bound (Natarajan and pseudo-dimension)",
     EXHAUSTIVE,
 )
 def _infinite() -> Evidence:
@@ -486,9 +469,9 @@ def _bound(size: int) -> int:
     return TheoremParameters(0.3, 0.1, 3, 3, 3, *sizes).trajectory_bound
 
 
-@claim(
+@section(
     "valor-approximate-realizability",
-    f"{SECTION}, remark after the PAC bound ('we further expect')",
+    "remark after the PAC bound ('we further expect')",
     MONITORED,
 )
 def _approximate() -> Evidence:
@@ -551,7 +534,7 @@ def _learn(
 _TENTH = Fraction(1, 10)
 
 
-@claim("valor-constants", f"{SOURCE}, Table 1, Lemma 1 and Lemma on MetaAlg", EXACT)
+@paper("valor-constants", "Table 1, Lemma 1 and Lemma on MetaAlg", EXACT)
 def _constants() -> Evidence:
     """The constants of both forms are enough. Bernstein's inequality with variance 4K
     and range 2K (r + V_a reaches 2; the printed 2K is for r + V_a ≤ 1) and Hoeffding's
@@ -617,7 +600,7 @@ def _failure(p: ValorParameters, size: float) -> float:
     return event + p.M * p.H * (missed + estimates)
 
 
-@claim("valor-n-exp", f"{SOURCE}, Algorithm 1", EXACT, erratum="12")
+@paper("valor-n-exp", "Algorithm 1", EXACT, "12")
 def _n_exp() -> Evidence:
     """n_expl is n_exp; the paths explored are those of the first n_exp of the n_eval
     trajectories, so n_exp ≤ n_eval is needed; at the theorem's constants it holds
@@ -640,12 +623,7 @@ def _n_exp() -> Evidence:
     )
 
 
-@claim(
-    "valor-hoeffding",
-    f"{SOURCE}, proof of the Lemma on event E",
-    EXHAUSTIVE,
-    erratum="13",
-)
+@paper("valor-hoeffding", "proof of the Lemma on event E", EXHAUSTIVE, "13")
 def _hoeffding() -> Evidence:
     """Centred values of functions into [0, 1] have moment generating function at most
     exp(λ²/8), which gives the stated deviation √(ln(2K|G|/δ')/(2 n_test)). The printed

@@ -1,7 +1,5 @@
 """``olivine barrier``: the paper's further barriers, run."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping

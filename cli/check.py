@@ -1,7 +1,5 @@
 """``olivine check``: judge a certificate without trusting what made it."""
 
-from __future__ import annotations
-
 import time
 from fractions import Fraction
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``olivine learn``: run an algorithm on an environment, checked against the truth."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """The command ``olivine``: one verb a file, put together here."""
 
-from __future__ import annotations
-
 import difflib
 import inspect
 import os

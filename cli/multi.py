@@ -1,7 +1,5 @@
 """``olivine multi``: 3-SAT in the multi-data-set oracle for one policy."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What makes a function a verb: its status, and what became of it, end the process."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import sys

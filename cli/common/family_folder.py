@@ -1,7 +1,5 @@
 """What ``olivine generate`` writes into its folder."""
 
-from __future__ import annotations
-
 import json
 import platform
 from collections.abc import Callable, Collection

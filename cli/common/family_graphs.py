@@ -1,7 +1,5 @@
 """The graphs that ``olivine generate`` writes; imported only where one is wanted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Writing a folder of files so that it appears complete or not at all."""
 
-from __future__ import annotations
-
 import os
 import stat
 import uuid

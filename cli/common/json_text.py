@@ -1,7 +1,5 @@
 """JSON that people can read, written in parts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any

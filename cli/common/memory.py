@@ -1,7 +1,5 @@
 """Telling want of memory from errors of ours, also where libraries hide it."""
 
-from __future__ import annotations
-
 import errno
 import re
 import sys

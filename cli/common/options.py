@@ -1,7 +1,5 @@
 """Options that verbs share, so that they read the same everywhere."""
 
-from __future__ import annotations
-
 import enum
 from fractions import Fraction
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Exit statuses, and what a verb says: JSON lines, messages, errors."""
 
-from __future__ import annotations
-
 import enum
 import os
 import sys

@@ -1,7 +1,5 @@
 """Refusing places for output before any work is done for them."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The HTML of the report: one page, nothing loaded from elsewhere."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterable, Sequence

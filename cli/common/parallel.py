@@ -1,7 +1,5 @@
 """Working on several files at a time, each in a child process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

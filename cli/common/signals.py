@@ -4,8 +4,6 @@ One can be lost in a finaliser or the import of a C library: it is raised again 
 second until `ended`.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

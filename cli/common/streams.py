@@ -1,7 +1,5 @@
 """Standard streams that take every text: none closed, odd letters spelled in ASCII."""
 
-from __future__ import annotations
-
 import codecs
 import io
 import os

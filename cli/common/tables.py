@@ -1,7 +1,5 @@
 """Tables of verification results for people."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any

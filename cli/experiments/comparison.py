@@ -1,7 +1,5 @@
 """``olivine compare``: cells of one algorithm on one environment, over many seeds."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction

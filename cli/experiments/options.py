@@ -1,7 +1,5 @@
 """Options that the verbs of learning share, and what a shell completes them to."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Which algorithms run on which environments: cells, each complete but for a seed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -5,8 +5,6 @@ so a kill cuts the last line at most: its unit is done again, as are failures, w
 have no row.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """What a sweep file says, in TOML; docs/experiments.md has all keys."""
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import tomllib
