@@ -207,7 +207,7 @@ def generate(
                     start=start,
                     at=reached.at,
                 )
-    except Exception as error:
+    except (Exception, OutOfTimeError) as error:
         late = isinstance(error, OutOfTimeError)
         if not late and not is_exhausted(error):
             if not isinstance(error, ValueError | OSError):

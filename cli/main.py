@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from .. import __version__
 from .common import signals
-from .common.output import ExitStatus, describe, drop_stdout, say
+from .common.output import ExitStatus, describe, drop_stdout, is_broken_pipe, say
 from .common.streams import prepare_streams
 from .common.values import convert_directly
 
@@ -179,7 +179,7 @@ def _run() -> None:
         finally:
             sys.stdout.flush()
     except (SystemExit, OSError) as end:
-        if _is_broken_pipe(end):
+        if is_broken_pipe(end):
             drop_stdout()
             sys.exit(ExitStatus.BROKEN_PIPE)
         if isinstance(end, SystemExit):
@@ -187,13 +187,3 @@ def _run() -> None:
         drop_stdout()
         say(f"olivine: {describe(end)}")
         sys.exit(ExitStatus.BAD_INPUT)
-
-
-def _is_broken_pipe(end: BaseException) -> bool:
-    """Whether it goes back to a closed pipe, which Rich and Typer call exit 1."""
-    cause: BaseException | None = end
-    while cause is not None:
-        if isinstance(cause, BrokenPipeError):
-            return True
-        cause = cause.__context__
-    return False

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..exact.arrays import END
 from ..exact.data import EmpiricalMeasure
+from ..exact.multinomial import generator
 from .protocol import ObservationSpace, Trajectories, UnknownTruthError, missing_members
 
 _DRAWS = 20
@@ -35,7 +36,7 @@ def check_environment(environment: Any, *, seed: int = 0) -> tuple[str, ...]:
     ValueError
         With a line for each failure: the call, what it gave, what was expected.
     """
-    check = _Check(environment, np.random.default_rng(seed))
+    check = _Check(environment, generator(seed))
     missing = missing_members(environment)
     for member in missing:
         check.fail(member, "nothing", "a member of the protocol")

@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..classes.linear import FeatureMap
 from ..exact.numbers import check_count
+from ..exact.own_code import OwnCodeError, calling
 from .protocol import ObservationSpace
 from .simulator import SimulatorEnvironment
-from .simulator_calls import DETERMINISM, SEEDS, Determinism, Simulator, named
+from .simulator_calls import DETERMINISM, SEEDS, Determinism, Simulator
 
 
 def from_simulator(
@@ -82,11 +83,12 @@ def from_simulator(
     n_actions, horizon = check_count("n_actions", n_actions), _levels(horizon)
     states = None if states is None else check_count("states", states)
     replays = check_count("replays", replays)
+    seed = check_count("seed", seed, least=0)
     if deterministic not in DETERMINISM:
         known = ", ".join(DETERMINISM)
         raise ValueError(f"deterministic: {deterministic!r} is none of {known}")
     if state is not None and not callable(state) and state != "observation":
-        raise ValueError(f"state: {state!r} is no function and not 'observation'")
+        raise ValueError(f"state: {state!r:.60} is no function and not 'observation'")
     spaces = _spaces(codes, dimension, horizon)
     asked = state if callable(state) else None
     simulator = Simulator(reset, step, n_actions, horizon, spaces, asked, name)
@@ -176,14 +178,11 @@ class _Player:
     def _padding(self) -> float:
         """Reward of a step after the end: what a native reward of 0 is mapped to."""
         if self._after is None:
-            note = (
-                f"gymnasium {self.name!r}: raised by reward(0.0), which pays the "
-                "steps after an early end unless `after_end` is given"
-            )
-            with named(note):
+            note = "; it pays the steps after an early end unless `after_end` is given"
+            with calling(f"gymnasium {self.name!r}: reward(0.0)", note):
                 self._after = 0.0 if self._pay is None else self._pay(0.0)
             if np.ndim(self._after) or not 0 <= self._after <= 1:
-                raise ValueError(
+                raise OwnCodeError(
                     f"gymnasium {self.name}: an episode ended early, and reward(0.0) "
                     f"gave {self._after!r} for each step after it; give `after_end`, a "
                     "number in [0, 1]"
@@ -252,7 +251,7 @@ class _Player:
         return (self._end if self._over else self._read(x)), self._number(reward)
 
     def _old(self, gave: str, expected: int) -> None:
-        raise ValueError(
+        raise OwnCodeError(
             f"gymnasium {self.name}: {gave}; expected a tuple of {expected}, as since "
             "Gym 0.26; wrap an older environment, for example by "
             "shimmy.GymV21CompatibilityV0(env=env)"
@@ -266,7 +265,7 @@ class _Player:
             what = "a finite number"
         else:
             return reward
-        raise ValueError(
+        raise OwnCodeError(
             f"gymnasium {self.name}: after actions {self._path[:-1]}, "
             f"step({self._path[-1]}) gave reward {reward!r:.60}; expected {what}"
         )
@@ -393,7 +392,7 @@ def from_gymnasium(
     """
     import gymnasium
 
-    horizon = _levels(horizon)
+    horizon, seed = _levels(horizon), check_count("seed", seed, least=0)
     if isinstance(env, str):
         env = gymnasium.make(env, **options)
     elif options:

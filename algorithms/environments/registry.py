@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..exact.arrays import INT64_MAX
+from ..exact.multinomial import generator
 from .finite_makers import random_finite, tabular
 from .protocol import Environment
 from .worlds import diabolical_lock, grid, lock, lock_gaussian
@@ -75,7 +76,7 @@ def make(name: str, seed: int | np.random.Generator = 0, **chosen: Any) -> Envir
             )
     for option, value in chosen.items():
         chosen[option] = _converted(name, option, value, known[option])
-    return factory(np.random.default_rng(seed), **chosen)
+    return factory(generator(seed), **chosen)
 
 
 def _factory(name: str) -> Factory:

@@ -1,8 +1,8 @@
 """The calls of a simulator, checked, and compared where one is replayed."""
 
 import inspect
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..exact.own_code import OwnCodeError, calling
 from .protocol import STOCHASTIC, ObservationSpace
 
 Determinism = Literal["nothing", "transitions", "rewards", "everything"]
@@ -69,14 +70,15 @@ class Simulator:
         """Play a path from the start; ValueError names the first bad call."""
         seed = int(rng.integers(SEEDS))
         call = f"reset({seed})" if self.takes_seed else "reset()"
-        with self._raised_by(call):
+        with self.calling(call):
             x = self.reset(seed) if self.takes_seed else self.reset()
         observations = [self.observation(1, x, call)]
         states = [] if self.state is None else [self.hidden(call)]
         rewards: list[Fraction] = []
         for h, action in enumerate(actions, 1):
             call = f"step({action}) after actions {list(actions[: h - 1])}"
-            with self._raised_by(call):
+            known = f" in state {states[-1]!r:.60}" if states else ""
+            with self.calling(call + known):
                 found = self.step(action)
             x, reward = self.unpack(found, h, call)
             rewards.append(self.reward(reward, call))
@@ -88,13 +90,14 @@ class Simulator:
                     states.append(self.hidden(call))
         return Episode(tuple(observations), tuple(rewards), tuple(states))
 
-    def _raised_by(self, call: str) -> AbstractContextManager[None]:
-        return named(f"simulator {self.name!r}: raised by {call}")
+    def calling(self, call: str) -> AbstractContextManager[None]:
+        """Name a call in what it raises."""
+        return calling(f"simulator {self.name!r}: {call}")
 
     def hidden(self, call: str) -> Hashable:
         """Ask for the hidden state after a call."""
         assert self.state is not None
-        with self._raised_by(f"state() after {call}"):
+        with self.calling(f"state() after {call}"):
             found = self.state()
         try:
             hash(found)
@@ -104,6 +107,9 @@ class Simulator:
                 f"{type(found).__name__} {found!r:.60}",
                 "something hashable, such as a number or a tuple",
             )
+        if not _equals_itself(found):
+            given = f"{type(found).__name__} {found!r:.60}"
+            self.refuse(f"state() after {call}", given, "no NaN: states are compared")
         return found
 
     def _too_much(self, rewards: Sequence[Fraction]) -> str:
@@ -167,8 +173,8 @@ class Simulator:
         return features
 
     def refuse(self, call: str, given: str, expected: str) -> Any:
-        """Raise the ValueError for a call."""
-        raise ValueError(
+        """Raise the error for a call."""
+        raise OwnCodeError(
             f"simulator {self.name!r}: {call} gave {given}; expected {expected}"
         )
 
@@ -225,14 +231,9 @@ class Simulator:
         return one
 
 
-@contextmanager
-def named(note: str) -> Iterator[None]:
-    """Add a note to an exception."""
-    try:
-        yield
-    except Exception as error:
-        error.add_note(note)
-        raise
+def _equals_itself(state: Any) -> bool:
+    parts = isinstance(state, tuple)
+    return all(map(_equals_itself, state)) if parts else bool(state == state)
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -17,6 +17,7 @@ from ..classes.protocols import (
 )
 from ..exact.arrays import END
 from ..exact.data import EmpiricalMeasure
+from ..exact.own_code import OwnCodeError, raised
 from .protocol import ActionRule, Trajectories
 from .simulator_calls import ROUNDING, SEEDS, Simulator
 
@@ -166,12 +167,14 @@ class Episodes:
                         see(x)
                     elif kept <= h + 1 <= last:
                         self._keep(buffers[h + 1 - kept], i, x)
-        except Exception as error:
-            error.add_note(
-                f"simulator {sim.name!r}: in episode {i} of a sample, at "
-                + (f"level {h}, action {a}" if h else "reset")
-            )
+        except (MemoryError, OwnCodeError):
             raise
+        except Exception as error:
+            call = f"step({a}) at level {h}" if h else "reset"
+            raise OwnCodeError(
+                f"simulator {sim.name!r}: in episode {i} of a sample, {call} "
+                f"raised {raised(error)}"
+            ) from error
         table = self._rewards(rewards, actions, (n, len(plan)))
         taken = np.array(actions, dtype=np.int64).reshape(n, len(plan))
         if finite:

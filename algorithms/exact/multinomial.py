@@ -188,6 +188,15 @@ def _chain(n: int, weights: list[int], rng: np.random.Generator) -> list[int]:
     return counts
 
 
+def generator(seed: Any) -> np.random.Generator:
+    """Give the generator of a seed, or a generator itself; ValueError for others."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        what = "no integer of at least 0 and no Generator"
+        raise ValueError(f"seed: {seed!r:.60} is {what}") from None
+
+
 @dataclass(frozen=True, eq=False)
 class RecordedSeed:
     """Where a generator came from, and where it stood."""

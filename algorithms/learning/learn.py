@@ -21,6 +21,7 @@ import numpy as np
 from ..classes.protocols import PolicyClass, ValueClass
 from ..classes.q_functions import FiniteQClass
 from ..environments.protocol import Environment, knows_truth, missing_members
+from ..exact.multinomial import generator
 from ..exact.numbers import check_unit, rational
 from .draw_classes import KINDS, ClassKind
 from .events import Iteration, Observer
@@ -144,8 +145,6 @@ def learn(
             f"environment: {environment!r} is a name; olivine.make({environment!r}, "
             "seed) makes the environment"
         )
-    if isinstance(seed, int) and seed < 0:
-        raise ValueError(f"seed: {seed} is negative")
     # Not by isinstance, which would ask for the truth, and a simulator has none.
     missing = missing_members(environment)
     if missing:
@@ -159,7 +158,7 @@ def learn(
         cast("Any", choose_classes(classes, entry, environment)),
         epsilon,
         delta,
-        np.random.default_rng(seed),
+        generator(seed),
         settings,
         tuple(observers),
     )

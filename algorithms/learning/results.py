@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..environments.protocol import AnyPolicy, Environment, knows_truth
-from ..exact.multinomial import RecordedSeed
+from ..exact.multinomial import RecordedSeed, generator
 from ..exact.numbers import check_count, check_unit, rational
 from ..oracles.ledger import KINDS
 
@@ -79,7 +79,7 @@ def evaluate(
             "policies: some are missing, as the run failed before it had them; see "
             "`result.reason`"
         )
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     # A simulator that remembers its steps plays so many episodes of a run.
     most = getattr(environment, "replays", n)
     total, returns = Fraction(0), []

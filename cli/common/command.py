@@ -8,6 +8,8 @@ from typing import Any
 
 import typer
 
+from ...algorithms.exact.own_code import raised
+from . import signals
 from .memory import is_exhausted, limited_memory, reached, why_too_small
 from .output import (
     ContradictionError,
@@ -15,6 +17,7 @@ from .output import (
     describe,
     drop_stdout,
     internal_error,
+    is_broken_pipe,
     say,
 )
 
@@ -44,6 +47,11 @@ def verb(function: Callable[..., int]) -> Callable[..., None]:
             status = ExitStatus.BROKEN_PIPE
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
+        except SystemExit as end:  # an end without an answer is none
+            if signals.received() is not None or is_broken_pipe(end):
+                raise
+            say(f"olivine: ended from within by {raised(end)}")
+            status = ExitStatus.BAD_INPUT
         except Exception as error:
             status = _status_of(error, limit)
         raise typer.Exit(int(status))

@@ -120,3 +120,13 @@ def drop_stdout() -> None:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, descriptor)
     os.close(null)
+
+
+def is_broken_pipe(end: BaseException) -> bool:
+    """Whether it goes back to a closed pipe, which Rich and Typer call exit 1."""
+    cause: BaseException | None = end
+    while cause is not None:
+        if isinstance(cause, BrokenPipeError):
+            return True
+        cause = cause.__context__
+    return False

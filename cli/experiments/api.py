@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ...algorithms.exact.numbers import check_count
 from ..common.output import ExitStatus, worst
 from .comparison import Comparison
 from .frame import work, written
 from .plan import adapted
 from .rows import check_results, write_results
-from .runs import LearningRun, register_environments
+from .runs import LearningRun, own_environment, register_environments
 from .summaries import curves_of
 from .units import Row, learning_units
 
@@ -132,6 +133,9 @@ def curves(
     ValueError
         For an unknown name or setting, or classes that do not go with an algorithm.
     """
+    check_count("first_seed", first_seed, least=0)
+    check_count("seeds", seeds)
+    check_count("jobs", jobs)
     runs = _runs(
         environment, algorithms, classes, parameters, epsilon, delta, time_limit,
         first_seed, settings,
@@ -177,6 +181,9 @@ def compare(
     ValueError
         As `curves`.
     """
+    check_count("first_seed", first_seed, least=0)
+    check_count("seeds", seeds)
+    check_count("jobs", jobs)
     runs = _runs(
         environment, algorithms, classes, parameters, epsilon, delta, time_limit,
         first_seed, settings,
@@ -257,7 +264,6 @@ def _runs(
     seed: int,
     settings: Mapping[str, Any],
 ) -> list[LearningRun]:
-    from ...algorithms.environments.protocol import missing_members
     from ...algorithms.environments.registry import options
     from ...algorithms.exact.numbers import check_unit, rational
     from ...algorithms.learning import registry
@@ -266,14 +272,9 @@ def _runs(
     listed = [algorithms] if isinstance(algorithms, str) else algorithms
     entries = [registry.get(name) for name in listed or registry.names()]
     named = isinstance(environment, str)
-    world = environment(seed) if callable(environment) else environment
     if named:
         register_environments(environment)
-    elif missing := missing_members(world):
-        raise ValueError(
-            f"environment: {type(world).__name__} lacks {', '.join(missing)}; "
-            "`check_environment` says what each must do"
-        )
+    world = None if named else own_environment(environment, seed)
     known = options(environment) if named else {}
     every = {*known, *(key for entry in entries for key in entry.settings)}
     for key in settings:
@@ -288,7 +289,7 @@ def _runs(
         given = classes.get(entry.name) if isinstance(classes, Mapping) else classes
         run = LearningRun(
             entry.name,
-            environment if named else world.name,
+            environment if world is None else world.name,
             parameters or "theorem",
             entry.default_classes,
             epsilon,
@@ -301,7 +302,7 @@ def _runs(
         if callable(given):
             run = replace(run, classes=given)
         elif given is not None:
-            here = run.environment(seed) if named else world
+            here = run.environment(seed) if world is None else world
             run = replace(run, classes=choose_classes(given, entry, here))
         runs.append(adapted(run, parameters, given, seed))
     return runs

@@ -18,6 +18,8 @@ from fractions import Fraction
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
+from ...algorithms.exact.own_code import OwnCodeError, calling
+
 if TYPE_CHECKING:
     from ...algorithms.environments.protocol import Environment
     from ...algorithms.learning.events import Recorder
@@ -42,19 +44,52 @@ def register_environments(*named: str) -> None:
 
 
 def _own(name: str) -> Callable[..., Environment]:
-    """Find the user's function of options; a Generator may come before them."""
+    """Wrap the user's function of options; a Generator may come before them."""
     module, _, attribute = name.partition(":")
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # last, so that nothing there hides a library
-    try:
+    with calling(f"--env: {name}"):  # whatever the user's module raises
         made = getattr(import_module(module), attribute)
         takes = inspect.signature(made).parameters.values()
-    except Exception as error:  # whatever the user's module raises
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        raise ValueError(f"--env: {name}: cannot be had: {reason}") from None
-    if any(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in takes):
-        return made  # type: ignore[no-any-return]
-    return functools.wraps(made)(lambda _, **options: made(**options))
+    drawn = any(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in takes)
+
+    @functools.wraps(made)
+    def make(rng: Any, **options: Any) -> Environment:
+        given = ["rng"] * drawn + [f"{k}={v!r}" for k, v in options.items()]
+        call = f"--env: {name}({', '.join(given)})"
+        with calling(call):
+            found = made(rng, **options) if drawn else made(**options)
+        return checked_environment(call, found)
+
+    return make
+
+
+def own_environment(given: Any, seed: int) -> Environment:
+    """Give one's own environment, or what one's function makes of a seed."""
+    if not callable(given):
+        return checked_environment("environment", given)
+    call = f"environment: {getattr(given, '__qualname__', repr(given))}({seed})"
+    with calling(call):
+        found = given(seed)
+    return checked_environment(call, found)
+
+
+def checked_environment(call: str, found: Any) -> Environment:
+    """Refuse what lacks members of the protocol, and a class that has them."""
+    from ...algorithms.environments.protocol import missing_members
+
+    missing = missing_members(found)
+    if isinstance(found, type) or missing:
+        what = (
+            f"the class {found.__name__}"
+            if isinstance(found, type)
+            else (f"{type(found).__name__}, which lacks {', '.join(missing)}")
+        )
+        raise OwnCodeError(
+            f"{call} is {what}; `olivine.check_environment` says what an environment "
+            "must do"
+        )
+    return cast("Environment", found)
 
 
 @dataclass(frozen=True)
@@ -77,8 +112,7 @@ class LearningRun:
         from ...algorithms.environments import make
 
         if self.world is not None:
-            own = self.world(seed) if callable(self.world) else self.world
-            return cast("Environment", own)
+            return own_environment(self.world, seed)
         register_environments(self.env)
         return make(self.env, seed, **self.for_env)
 
@@ -187,8 +221,8 @@ def prepare(
     )
 
 
-class OutOfTimeError(Exception):
-    """A run did not end within its limit."""
+class OutOfTimeError(BaseException):
+    """A run did not end within its limit; no `except Exception` is to take it."""
 
 
 @contextmanager

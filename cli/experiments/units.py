@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ...algorithms.exact.own_code import OwnCodeError
 from ..common.output import ExitStatus
 from ..verify import Job
 from .runs import MONTE_CARLO, PATIENCE, PLAYED, LearningRun, OutOfTimeError
@@ -253,6 +254,15 @@ def _failed(run: LearningRun, seed: int, status: str, reason: str) -> Row:
     }
 
 
+def _refused(run: LearningRun, seed: int, error: ValueError) -> tuple[Row, ExitStatus]:
+    """Give the row of a task that is none, or of an error in one's own code."""
+    reason = " ".join(str(error).split())
+    if not isinstance(error, OwnCodeError):
+        return _failed(run, seed, "refused", reason), ExitStatus.DONE
+    failed = _failed(run, seed, "error", reason) | {"error": reason}
+    return failed, ExitStatus.BAD_INPUT
+
+
 def _alone(
     run: LearningRun, seed: int, recorder: Recorder | None = None
 ) -> tuple[Row, ExitStatus]:
@@ -266,7 +276,7 @@ def _alone(
         if recorder is not None and recorder.points:
             recorder.end()
     except ValueError as error:
-        return _failed(run, seed, "refused", " ".join(str(error).split())), status
+        return _refused(run, seed, error)
     record["epsilon"] = run.epsilon
     return record, status
 
@@ -276,13 +286,16 @@ def _with_curve(run: LearningRun, seed: int) -> tuple[Row, ExitStatus]:
 
     recorder = Recorder()
     record, status = _alone(run, seed, recorder)
-    if not recorder.points or record["status"] == "refused":
+    if not recorder.points or record["status"] in ("refused", "error"):
         return record, status
     best = recorder.optimal_value
     n = MONTE_CARLO
     if best is None:  # what is played may be slow
         n = max(50, min(PLAYED, 20 * PLAYED // len(recorder.points)))
-    measured = recorder.measured(n, [seed, 2])
+    try:
+        measured = recorder.measured(n, [seed, 2])
+    except ValueError as error:  # of a simulator, which is played for it
+        return _refused(run, seed, error)
     errors = [error for _, error in measured if error is not None]
     record["exact"] = not errors
     record["optimal_value"] = None if best is None else str(best)

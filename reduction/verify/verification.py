@@ -30,8 +30,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from ...algorithms.exact.multinomial import generator
 from ..family.family import Family
 from ..family.instance import Instance
 from ..family.variants import Parameters, Variant
@@ -272,7 +271,7 @@ def verify_instance(
     """Do the same for a family that is built already; see `verify`."""
     start = time.perf_counter()
     named = None if routes is None else _known(routes)
-    settings = Settings(formulation, time_limit, np.random.default_rng(seed), engine)
+    settings = Settings(formulation, time_limit, generator(seed), engine)
     formula, family = instance.formula, instance.family
     results: dict[Route, RouteResult] = {}
     for route in ROUTES:

@@ -109,7 +109,7 @@ def test_a_library_that_does_not_fit_is_undecided(monkeypatch) -> None:
     def load(*_: object, **__: object):
         raise ImportError("x.so: failed to map segment from shared object")
 
-    monkeypatch.setattr("olivine.cli.common.reading.Reading.read_instance", load)
+    monkeypatch.setattr("olivine.cli.common.reading.Reading.read", load)
     done = olivine("verify", FULL3, "--json")
     assert done.status == 3
     assert done.record["error"] == f"{FULL3}: out of memory"
@@ -243,7 +243,7 @@ def test_memory_that_runs_out_while_reading(monkeypatch, tmp_path) -> None:
         raise MemoryError
 
     reached = "the memory limit of 900 GB was reached"
-    monkeypatch.setattr("olivine.cli.common.reading.Reading.read_instance", read)
+    monkeypatch.setattr("olivine.cli.common.reading.Reading.read", read)
     limit = ("--memory", "900GB")
     done = olivine("generate", FULL3, "-o", tmp_path / "out", *limit, "--json")
     assert done.status == 3

@@ -52,6 +52,21 @@ def here(tmp_path, monkeypatch):
         "    return lock(known)\n"
         "def broken(rng):\n"
         "    raise ValueError('no\\nlock today')\n"
+        "def none():\n"
+        "    return None\n"
+        "def other(a, b):\n"
+        "    return make()\n"
+        "def leaves():\n"
+        "    raise SystemExit(0)\n"
+        "class Bare:\n"
+        "    pass\n"
+        "def bare():\n"
+        "    return Bare\n"
+        "def late(*, plays=150):\n"
+        "    import olivine\n"
+        "    left = iter(range(plays))\n"
+        "    step = lambda action: (next(left), 0) and (0, 0)\n"
+        "    return olivine.from_simulator(lambda: 0, step, 2, 2, codes=1)\n"
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(registry, "_FACTORIES", dict(registry._FACTORIES))
@@ -128,7 +143,7 @@ def test_classes_of_ones_own_by_algorithm_and_by_environment():
 @pytest.mark.parametrize(
     ("arguments", "options", "words"),
     [
-        ((object(), "valor"), {}, "environment: object lacks"),
+        ((object(), "valor"), {}, "environment is object, which lacks"),
         (("grid", "valro"), {}, "did you mean 'valor'"),
         (("gird", "valor"), {}, "did you mean 'grid'"),
         (("grid", "valor"), {"size": 3, "rosw": 2}, "unknown setting 'rosw', did"),
@@ -158,10 +173,51 @@ def test_learn_takes_a_function_of_a_module(here):
     done = command("learn", "rmax", "--env", "mine:make", "--params", "practical")
     assert done.status == 0
     assert "rmax on mine:make: success" in done.out
-    for name, words in (("broken", "no lock today"), ("absent", "AttributeError")):
-        done = command("learn", "rmax", "--env", f"mine:{name}")
-        assert done.status == 2
-        assert words in done.err
+
+
+NOT_MADE = {
+    "broken": "broken(rng) raised ValueError: no lock today (",
+    "absent": "absent raised AttributeError",
+    "none": "none() is NoneType, which lacks name, horizon",
+    "other": "other(rng) raised TypeError: other() missing 1 required",
+    "Bare": "Bare() is Bare, which lacks name",
+    "bare": "bare() is the class Bare",
+    "leaves": "ended from within by SystemExit: 0 (",
+    "late": "raised StopIteration (",
+}
+
+
+@pytest.mark.parametrize("verb", ["learn", "curves"])
+@pytest.mark.parametrize("name", NOT_MADE)
+def test_a_function_that_makes_no_environment_is_named(here, verb, name):
+    asked = ["rmax"] if verb == "learn" else ["--algorithms", "rmax", "--seeds", "1"]
+    done = command(verb, *asked, "--env", f"mine:{name}", "--params", "practical")
+    assert done.status == 2
+    assert NOT_MADE[name] in done.err
+    assert "Traceback" not in done.err
+    if "(" in NOT_MADE[name][-1]:
+        assert f"({here / 'mine.py'}:" in done.err or "test_own_" in done.err
+
+
+def test_an_error_in_measuring_the_curve_is_one_too(here):
+    done = command(
+        "curves", "--env", "mine:late", "--algorithms", "rmax", "--seeds", "1",
+        "--params", "practical", "--set", "plays=450",
+    )  # fmt: skip
+    assert done.status == 2
+    assert NOT_MADE["late"] in done.err
+
+
+def test_environments_of_python_are_named_alike():
+    for given, words in (
+        (lambda seed: {}["x"], r"environment: .*<lambda>\(3\) raised KeyError: 'x' \("),
+        (lambda seed: None, r"<lambda>\(3\) is NoneType, which lacks name"),
+        (Lock, r"Lock\(3\) is Lock, which lacks name"),
+        (3, "environment is int, which lacks name"),
+    ):
+        for verb in (olivine.curves, olivine.compare):
+            with pytest.raises(ValueError, match=words):
+                verb(given, "rmax", first_seed=3, seeds=1)
 
 
 def test_a_sweep_takes_a_function_of_a_module(here):

@@ -2,6 +2,8 @@
 
 import itertools
 import json
+import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -242,19 +244,36 @@ def test_features_of_another_shape_are_refused(value):
         env.draw((), 5, rng(), level=1)
 
 
-def test_an_error_of_the_simulator_itself_comes_through_with_a_note():
+def test_an_error_of_the_simulator_itself_is_named_with_its_place():
     counter = Counter()
     env = environment(counter)
     counter.spoil = lambda s, f: 1 // 0
-    with pytest.raises(ZeroDivisionError) as caught:
+    place = rf"\({re.escape(__file__)}:\d+\)"
+    why = rf"raised ZeroDivisionError: integer .*{place}"
+    with pytest.raises(ValueError, match=rf"episode 0 of a sample, .*{why}") as caught:
         env.run([lowest] * 4, 3, rng())
-    assert "episode 0" in caught.value.__notes__[0]
-    with pytest.raises(ZeroDivisionError) as caught:
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    counter.spoil = lambda s, f: {}["x"]
+    with pytest.raises(ValueError, match=rf"step\(.* raised KeyError: 'x' {place}"):
         environment(counter)
-    assert "raised by step(" in caught.value.__notes__[0]
-    with pytest.raises(ZeroDivisionError) as caught:
-        environment(Counter(), deterministic="transitions", state=lambda: 1 // 0)
-    assert "raised by state() after reset(" in caught.value.__notes__[0]
+    counter.spoil = lambda s, f: {}[s.level]
+    declared = {"deterministic": "transitions", "state": lambda: ("s", counter.count)}
+    with pytest.raises(ValueError, match=r"in state \('s', \d\) raised KeyError"):
+        environment(counter, **declared)
+    declared["state"] = lambda: 1 // 0
+    with pytest.raises(ValueError, match=r"state\(\) after reset\(.* raised Zero"):
+        environment(Counter(), **declared)
+
+
+def test_a_limit_that_comes_during_a_step_stays_one():
+    def out_of_memory(s, f):
+        raise MemoryError
+
+    counter = Counter()
+    env = environment(counter)
+    counter.spoil = out_of_memory
+    with pytest.raises(MemoryError):
+        env.run([lowest] * 4, 3, rng())
 
 
 def test_a_state_that_cannot_be_hashed_is_refused():
@@ -262,6 +281,8 @@ def test_a_state_that_cannot_be_hashed_is_refused():
         ValueError, match=r"state\(\) after reset.*list \[1\]; expected"
     ):
         environment(Counter(), deterministic="transitions", state=lambda: [1])
+    with pytest.raises(ValueError, match=r"gave tuple \(nan, 1\); expected no NaN"):
+        environment(Counter(), deterministic="transitions", state=lambda: (math.nan, 1))
 
 
 @pytest.mark.parametrize(
@@ -277,6 +298,10 @@ def test_a_state_that_cannot_be_hashed_is_refused():
         ({"codes": None}, "codes, dimension: give exactly one"),
         ({"codes": None, "dimension": 0}, "dimension: 0 is no positive integer"),
         ({"replays": True}, "replays: True is no positive integer"),
+        ({"seed": -1}, "seed: -1 is no integer of at least 0"),
+        ({"seed": "a"}, "seed: 'a' is no integer of at least 0"),
+        ({"seed": 1.5}, "seed: 1.5 is no integer of at least 0"),
+        ({"state": math.nan}, "state: nan is no function and not 'observation'"),
         ({"deterministic": "all"}, "deterministic: 'all' is none of nothing"),
     ],
 )
@@ -503,7 +528,7 @@ def test_algorithms_learn_a_simulator(algorithm):
         (lambda e: olivine.learn("valor", e, epsilon=2), "epsilon"),
         (lambda e: olivine.learn("lsvee", e, "tabular"), "take finite"),
         (lambda e: olivine.learn("valor", e.name), r"olivine.make\('tabular', seed\)"),
-        (lambda e: olivine.learn("valor", e, seed=-1), "seed: -1 is negative"),
+        (lambda e: olivine.learn("valor", e, seed=-1), "seed: -1 is no integer"),
     ],
 )
 def test_learn_names_what_is_wrong(call, message):

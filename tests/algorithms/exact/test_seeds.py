@@ -1,6 +1,7 @@
 """A recorded seed gives back the generator as it stood."""
 
 import numpy as np
+import olivine
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,3 +37,19 @@ def test_other_bit_generators_and_children(kind):
     seed = RecordedSeed.of(rng)
     assert seed.to_json() == {"entropy": 5, "spawn_key": [2]}
     assert rng.random() == seed.generator().random()
+
+
+@pytest.mark.parametrize("seed", [-1, "a", 1.5, object()])
+def test_what_is_no_seed_is_named(seed):
+    world, one = olivine.make("lock"), olivine.Formula.from_clauses([[1]])
+    for call in (
+        lambda: olivine.make("lock", seed),
+        lambda: olivine.learn("rmax", world, seed=seed),
+        lambda: olivine.check_environment(world, seed=seed),
+        lambda: olivine.evaluate(world, [], 2, seed=seed),
+        lambda: olivine.verify(one, seed=seed),
+        lambda: olivine.curves(world, "rmax", seeds=1, first_seed=seed),
+        lambda: olivine.compare(world, "rmax", seeds=1, first_seed=seed),
+    ):
+        with pytest.raises(ValueError, match=r"seed: .* is no integer of at least 0"):
+            call()
