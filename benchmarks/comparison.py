@@ -25,16 +25,16 @@ OMP_NUM_THREADS=1 olivine compare --json -o docs/comparison.svg > comparison.jso
 python -m benchmarks.comparison < comparison.jsonl > docs/comparison.md
 ```
 
-Every algorithm on every environment with its default options, {seeds} seeds,
-ε = {epsilon:g}: the seed fixes environment, classes and samples. Constants are the
+Every algorithm on every environment with its default options, {seeds} seeds, ε =
+{epsilon:g}: the seed fixes environment, classes and samples. Constants are the
 theorem's where observations are finite (data sets of any size are then one draw of
-counts) and practical ones elsewhere; practical trajectories compare budgets
-chosen by hand, not theorems. Columns: runs that end with "success" and V* − V^π ≤ ε, of
-all seeds; and, over the runs that ended, the median of the trajectories; mean oracle
-calls, or functions evaluated where an algorithm enumerates; mean and worst
-suboptimality (on `lock-gaussian` estimated from 20,000 episodes); mean seconds of a
-run, its monitors not included, as an order (one BLAS thread, {cores} cores shared with
-other work).
+counts) and practical ones elsewhere; practical trajectories compare budgets chosen by
+hand, not theorems. Columns: runs that end with "success" and $V^\\star - V^\\pi \\le
+\\varepsilon$, of all seeds; and, over the runs that ended, the median of the
+trajectories; mean oracle calls, or functions evaluated where an algorithm enumerates;
+mean and worst suboptimality (on `lock-gaussian` estimated from 20,000 episodes); mean
+seconds of a run, its monitors not included, as an order (one BLAS thread, {cores}
+cores shared with other work).
 
 ![Trajectories of each algorithm on each environment](comparison.svg)
 
@@ -55,7 +55,7 @@ COLUMNS = (
     "ε-optimal",
     "trajectories",
     "calls",
-    "V* − V^π (worst)",
+    r"$V^\star - V^\pi$ (worst)",
     "seconds",
 )
 

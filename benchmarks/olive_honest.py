@@ -1,4 +1,4 @@
-"""Does an OLIVE without an adversary meet the hard program, too?
+"""Does an OLIVE without an adversary reach the hard program, too?
 
 Runs OLIVE with exact expectations on members M_y, y uniform, for random
 formulas with 4.26 clauses per variable, its ties broken by the solver or at
@@ -132,11 +132,11 @@ program | finished | slowest call, median (CPU s) |
 
 
 REASONS = """\
-The table has this explanation. In `normalized` [try C_j] costs nothing, so each
+The table has this explanation. In `normalized` [try $C_j$] costs nothing, so each
 clause state without a constraint can have value 1 and keeps the optimum at 1: however
 ties are broken, every clause needs a constraint before the optimum can fall. So an
 honest run ends with nearly all constraints of the hard program, and its further
-constraints decide how hard its programs are. In `paper` [try C_j] costs p; once s0
+constraints decide how hard its programs are. In `paper` [try $C_j$] costs p; once s0
 has a constraint, no maximiser of value 1 takes it. OLIVE without an adversary then
 proceeds by the pairs and [solve], and constrains the clauses by one mixture of them;
 programs with that constraint differ from the hard one.
@@ -151,11 +151,11 @@ def page(found: Sequence[Measured], options: argparse.Namespace) -> str:
         f"{options.formulas} --time-limit {options.time_limit:g} --seed {options.seed}"
     )
     return f"""\
-# Does honest OLIVE meet the hard program?
+# Does honest OLIVE reach the hard program?
 
 The paper's proof that OLIVE's own run leads to NP-hard programs breaks ties against
 OLIVE. Do other ties lead there, too? Here OLIVE runs with exact expectations and φ = 0
-on members M_y of the family (y uniform) for random 3-CNF with 4.26 clauses per
+on members $M_y$ of the family (y uniform) for random 3-CNF with 4.26 clauses per
 variable, {options.formulas} formulas per size. Ties are broken by the solver (its own
 maximiser; the level with the largest error), at random (a maximiser of a random
 objective; a uniform level among those with positive error), or by the adversary of

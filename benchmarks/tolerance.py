@@ -1,4 +1,4 @@
-"""How much tolerance, and how many draws, the decision by OLIVE's program stands.
+"""How much tolerance, and how many draws, the decision by OLIVE's program withstands.
 
 First table: the critical tolerance of small formulas, found by one MILP, with
 what the closed forms say. Second table: the hard program over data sets of n
@@ -94,7 +94,7 @@ def survival_table(options: argparse.Namespace) -> list[str]:
             right, decided = found.survivors(tolerance)
             low, high = found.interval(tolerance)
             lines.append(
-                f"| {name} | {variant} | {float(tolerance):.4f} | 10^{exponent} | "
+                f"| {name} | {variant} | {float(tolerance):.4f} | $10^{exponent}$ | "
                 f"{right} of {decided} | {low:.2f} to {high:.2f} |"
             )
             print(lines[-1], file=sys.stderr, flush=True)
@@ -114,7 +114,7 @@ def main() -> None:
         f"{options.largest} --seed {options.seed} --time-limit {options.time_limit:g}"
     )
     parts = [
-        "# How much tolerance the decision stands",
+        "# How much tolerance the decision withstands",
         "",
         INTRODUCTION,
         "",

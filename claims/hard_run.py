@@ -37,7 +37,7 @@ from ..reduction.run.functions import QFunction, q_functions
 from ..reduction.run.run import Run, adversarial_run, n_rounds
 from ..reduction.run.schedule import Move
 from . import runs
-from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+from .claim import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 from .families import (
     assignments,
     contradiction,
@@ -111,7 +111,7 @@ def _runs_hold(variants: tuple[Variant, ...]) -> str:
 @claim(
     "olive-nphard-f",
     "paper, thm:olive_nphard_f",
-    EXHAUSTIVE,
+    DRAWN,
     "5",
     statement="The same holds for Q-functions: each round's f has values in its range, "
     "equals the paper's where the paper gives values, and whichever greedy actions "
@@ -298,7 +298,7 @@ _SMALL = (3, 3, 3, 4, 4, 5)
 _LARGE = (6, 12, 24, 48)
 
 
-@claim("olive-is-not-oracle-efficient", "paper, thm:olive_notoracle", EXHAUSTIVE, "26")
+@claim("olive-is-not-oracle-efficient", "paper, thm:olive_notoracle", DRAWN, "26")
 def _olive_is_not_oracle_efficient() -> Evidence:
     """Unless P = NP (assumed), an OLIVE whose ties and levels are chosen against it
     cannot be implemented with polynomially many operations and calls of CSC, LP and LS
@@ -337,7 +337,7 @@ def _olive_is_not_oracle_efficient() -> Evidence:
 @claim(
     "olive-benign-ties",
     "paper, thm:olive_notoracle (which does not name its choice of ties)",
-    EXHAUSTIVE,
+    DRAWN,
     "26",
 )
 def _olive_with_benign_ties() -> str:

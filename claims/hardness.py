@@ -30,7 +30,7 @@ from ..solvers.milp.milp import solve_milp
 from ..solvers.outcome import Status
 from ..solvers.treewidth import Elimination, solve_by_treewidth
 from . import runs
-from .claim import CERTIFIED, EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+from .claim import CERTIFIED, DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 from .families import (
     assignments,
     eight_clauses,
@@ -56,7 +56,7 @@ _ASSUMED = (
 @claim(
     "olive-nphard-g-simple",
     _SIMPLE.format(number=9, letter="g"),
-    EXHAUSTIVE,
+    DRAWN,
     statement="OLIVE's program over tabular (g, π) with φ = 0 and chosen data sets is "
     "NP-hard." + _ASSUMED,
 )
@@ -67,7 +67,7 @@ def _hard_over_pairs() -> Evidence:
 @claim(
     "olive-nphard-f-simple",
     _SIMPLE.format(number=10, letter="f"),
-    EXHAUSTIVE,
+    DRAWN,
     statement="The same program over tabular Q-functions f and their greedy policies "
     "is NP-hard: it has the same optimum, since every (g, π) is induced by an f and "
     "every f induces a (g, π)." + _ASSUMED,

@@ -45,8 +45,8 @@ from ..algorithms.olive_program.sampled_program import (
 from ..algorithms.olive_program.tiebreak import RandomTiebreak, SolverTiebreak
 from . import runs
 from .claim import (
+    DRAWN,
     EXACT,
-    EXHAUSTIVE,
     MONITORED,
     STATISTICAL,
     Evidence,
@@ -84,7 +84,7 @@ def _lock(secret: Sequence[int], otherwise: Fraction) -> TabularMDP:
 @claim(
     "olive-tabular-one-constraint-a-state",
     "Jiang et al. 2017 (Bellman rank), for tabular MDPs",
-    EXHAUSTIVE,
+    DRAWN,
 )
 def _one_constraint_a_state() -> str:
     """With exact expectations and φ = 0 OLIVE over tabular (g, π) ends with an optimal

@@ -24,7 +24,7 @@ from ..reduction.formula.formula import Formula, ThreeSat
 from ..reduction.program.optimum import optimum, possible_optima
 from ..reduction.program.program import FORMS, FORMULATIONS, build
 from ..solvers.milp.milp import solve_milp
-from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+from .claim import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 from .families import (
     assignments,
     contradiction,
@@ -280,7 +280,7 @@ def _polynomially_small_error() -> Evidence:
     )
 
 
-@claim("vertex-lemma", "docs/reduction.md, consequences of Theorem O", EXHAUSTIVE)
+@claim("vertex-lemma", "docs/reduction.md, consequences of Theorem O", DRAWN)
 def _vertex_lemma() -> Evidence:
     """With φ = 0, literal values 0 and top are enough: under every policy that admits
     values at all, some such values are as good as any. With φ > 0 they are not."""
@@ -372,7 +372,7 @@ def _one_clause(clause: tuple[int, ...]) -> Family:
     return Family(form, Variant.NORMALIZED)
 
 
-@claim("formulations-agree", "docs/reduction.md, consequences of Theorem O", EXHAUSTIVE)
+@claim("formulations-agree", "docs/reduction.md, consequences of Theorem O", DRAWN)
 def _formulations_agree() -> str:
     """The formulations faithful, strengthened and projected have the same optimum, in
     both forms."""

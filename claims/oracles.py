@@ -45,7 +45,7 @@ from ..algorithms.oracles.results import (
     check_accuracy,
     scaled_integers,
 )
-from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim, claims_of
+from .claim import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim, claims_of
 from .ellipsoid import ellipsoid_lp
 
 WALK_CONSTANT = 10
@@ -154,9 +154,7 @@ def _lp() -> Evidence:
 
 
 @setting(
-    "oracle-lp-linear",
-    "(for linear G this reduces to a linear program in R^d)",
-    EXHAUSTIVE,
+    "oracle-lp-linear", "(for linear G this reduces to a linear program in R^d)", DRAWN
 )
 def _linear() -> Evidence:
     """For g(x) = ⟨θ, φ(x)⟩ the LP oracle's optimum is that of the linear program over θ

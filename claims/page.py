@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from .statements import STATEMENTS
+from .typeset import typeset
 
 COMMAND = "olivine claims --run --page docs/claims.md"
 FAILED = "check failed"
@@ -38,9 +39,14 @@ says what the letters mean.
 | --- | ---: | --- |
 {subjects}
 
-How they are checked: {methods}.
-Runs and instances are drawn with fixed seeds. What no computation can show, such as
-that 3-SAT is NP-hard, is named in the entry as an assumption.
+How they are checked:
+
+{methods}.
+
+*Exhaustive* means that all cases (policies, assignments, members, runs) are tried on
+each instance that is named; the instances are small, and some of them are drawn. Runs
+and instances are drawn with fixed seeds. What no computation can show, such as that
+3-SAT is NP-hard, is named in the entry as an assumption.
 """
 
 
@@ -66,7 +72,7 @@ def claims_pages(records: _Records, folder: str = "claims") -> dict[str, str]:
             "",
             _GENERATED,
             "",
-            *(f"- *{w}.* {_plain(t)}" for w, t in NOTATION),
+            *(f"- *{w}.* {typeset(t)}" for w, t in NOTATION),
         ]
     )
     for subject, own in subjects.items():
@@ -97,7 +103,7 @@ def _title(subject: str) -> str:
 
 def _about(subject: str) -> Iterator[str]:
     for paragraph in _documented(subject)[1:]:
-        yield from (_plain(paragraph), "")
+        yield from (typeset(paragraph), "")
 
 
 def _statements(records: _Records) -> str:
@@ -107,7 +113,7 @@ def _statements(records: _Records) -> str:
         own = [of[i] for i in statement.claims if i in of]
         links = ", ".join(f"[{r['id']}]({_file(r['subject'])}#{r['id']})" for r in own)
         found = " / ".join(dict.fromkeys(r["verdict"] or FAILED for r in own)) or "open"
-        about = _plain(statement.subject).replace("|", "\\|")
+        about = typeset(statement.subject).replace("|", "\\|")
         rows.append(f"| {statement.number} | {about} | {links} | {found} |")
     opening = (
         "The paper's editions number its statements differently. Here they are "
@@ -128,22 +134,20 @@ def _entry(record: Mapping[str, Any]) -> list[str]:
     return [
         f"## {record['id']}",
         "",
-        _plain(record["statement"]),
+        typeset(record["statement"]),
         "",
-        f"- Source: {_plain(source)}",
+        f"- Source: {typeset(source)}",
         f"- Checked: {record['method']}",
         f"- Verdict: {verdict}",
-        f"- Evidence: {_plain(record['evidence'] or 'none')}",
-        *([f"- Proved in [Coq](../proofs.md): {proved}"] if proved else []),
+        f"- Evidence: {typeset(record['evidence'] or 'none')}",
+        *([f"- Proved in [Coq](../proofs.md): {_names(proved)}"] if proved else []),
         "",
     ]
 
 
-def _plain(text: str) -> str:
-    """Text that Markdown shows as it is: stars of V* and g* make no emphasis."""
-    parts = re.split(r"(`[^`]*`)", text)
-    parts[::2] = [re.sub(r"([*<\[\]])", r"\\\1", part) for part in parts[::2]]
-    return "".join(parts)
+def _names(proved: str) -> str:
+    """Names of theorems as code, with the part that they are about."""
+    return typeset(re.sub(r"\b\w+_\w+\b", r"`\g<0>`", proved))
 
 
 _NOTATION = """

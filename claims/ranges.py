@@ -25,7 +25,7 @@ from ..reduction.program.witness import forward
 from ..reduction.run.benign import benign_run
 from ..reduction.run.every_tie import EveryTie, Noise, every_tie
 from ..reduction.run.levels import LevelRule
-from .claim import DRAWN, EXHAUSTIVE, Evidence, Refuted, claim
+from .claim import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 
 
 @claim("ranges-lemma-0", "docs/ties.md, Theorem R", DRAWN)
@@ -227,8 +227,8 @@ def _beside(
 @claim("forced-can-be-avoided", "docs/ties.md, Theorem K", EXHAUSTIVE)
 def _avoided() -> str:
     """In forced, where all values are inside (0, 1), the rule of Theorem K, which is
-    free to choose levels, never meets the hard program and ends at V*, on every
-    member: what Theorem R forces hangs on the level rule, not on the ranges."""
+    free to choose levels, never reaches the hard program and ends at V*, on every
+    member: Theorem R depends on the level rule, not on the ranges."""
     runs = rounds = 0
     for rows in ([[1]], [[1, 2], [-1]], [[1], [-1]]):
         family = Family(Formula.from_clauses(rows).three_sat(), Variant.FORCED)
@@ -243,7 +243,7 @@ def _avoided() -> str:
     return f"{runs} members of three formulas, {rounds} rounds, each checked exactly"
 
 
-@claim("room-of-side-states", "docs/complexity.md, Open", EXHAUSTIVE)
+@claim("room-of-side-states", "docs/complexity.md, Open", EXACT)
 def _room() -> Evidence:
     """In forced a satisfying member attains the optimum of the hard program exactly
     where nothing beside a side state pays, so that its value cannot be raised; then one

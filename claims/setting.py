@@ -45,7 +45,7 @@ from ..algorithms.environments.protocol import Environment
 from ..algorithms.exact.arrays import object_array
 from ..algorithms.learning.draw_classes import make_classes
 from . import runs
-from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim, claims_of
+from .claim import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim, claims_of
 
 setting = claims_of("paper, section Setting and Background")
 notation = claims_of("paper, appendix Additional Notation and Definitions, conventions")
@@ -210,8 +210,8 @@ def _special() -> str:
 )
 def _paths() -> str:
     """With deterministic dynamics a path leads to one hidden state, and V*(p), V^π(p)
-    and the law of x after p depend on that state only; V* is V*(root), and V*(s) =
-    Q*(s, π*) = E_{x~s}[Q*(x, π*(x))]."""
+    and the law of x after p depend on that state only; V* is that of the root, and
+    V*(s) = Q*(s, π*) = E_{x~s}[Q*(x, π*(x))]."""
     compared = 0
     for seed, env in enumerate(_random(5, states=2, actions=2, horizon=4)):
         truth, rng = env.truth, np.random.default_rng([seed, 1])
@@ -428,14 +428,14 @@ def _implied(premise: str, *conclusions: str) -> Evidence:
     return Evidence(applied > 0, f"in all {applied} cases where {premise} holds")
 
 
-@claim("completeness-implies-realizability", FACT, EXHAUSTIVE)
+@claim("completeness-implies-realizability", FACT, DRAWN)
 def _value_side() -> Evidence:
     """Policy-value completeness implies g* in G (so the Fact says) and π* in Π
     (directly, not by way of policy completeness)."""
     return _implied(_PV, checks.VALUE, checks.POLICY)
 
 
-@claim("policy-completeness-implies-realizability", FACT, EXHAUSTIVE)
+@claim("policy-completeness-implies-realizability", FACT, DRAWN)
 def _policy_side() -> Evidence:
     """Policy completeness implies that Π has an optimal policy."""
     return _implied(_P, checks.POLICY)
@@ -453,7 +453,7 @@ def _fact() -> Evidence:
     )
 
 
-@claim("completeness-fact-corrected", FACT, EXHAUSTIVE, "24")
+@claim("completeness-fact-corrected", FACT, DRAWN, "24")
 def _corrected() -> str:
     """Policy-value completeness implies policy completeness if G is closed under
     evaluation: E[r + g'(x') | x, π(x)] in G_h for g' in G_{h+1}, π in Π_h."""

@@ -141,6 +141,21 @@ olive-nphard-all-levels | d2ac65ca39fe | run_all_levels | the run
 run-same-for-all-members | 61b81f5ce024 | run_paper run_normalized run_gap
     run_all_levels | maximisers, levels and constraints
 theorem-t | 15c30c5e3781 | theorem_T run_goes_on run_exists any_level_strays
+theorem-r | 1373cab0c59a | theorem_R theorem_R_all forced_run_goes_on
+    forced_run_all_goes_on optimum_forced
+ranges-lemma-0 | d3ae5309cade | lemma_0 | for forced
+randomised-policies-do-not-help | 57c77d3f32b6 | randomised_policies_do_not_help |
+    the hard program of each variant but forced
+two-actions | 7ef17d068859 | two_actions_optimum theorem_T_two_actions two_run_goes_on
+    two_trees_exist | the optimum and the runs
+strict-tolerance-optimum | 618aba6f9300 | optimum_strict_within
+    critical_tolerance_of_eight_signs one_in_739_is_false | up to the bound on τ
+strict-noise | 9ff29bdd026c | near_run_meets_hard_program near_run_goes_on
+    estimates_decide | that every run arrives, and what its program decides
+approximate-maximisers | c65e3e333f21 | near_run_meets_hard_program near_run_goes_on
+    fits_near fits_own_constants fits_own_samples fiftieth_strays |
+    the "if", and the "only if" for exact expectations and φ = 0
+constant-accuracy | 470c12820e3f | constant_accuracy | with exact expectations
 deterministic-multi-is-np-hard | f846929e0dac | multi_decides_three_sat multi_size |
     feasible exactly if satisfiable
 """

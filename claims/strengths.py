@@ -126,7 +126,7 @@ class _Own:
 @claim("approximate-maximisers", "docs/complexity.md, T′", EXHAUSTIVE)
 def _approximate() -> str:
     """In strict, under 'lowest' and 'largest', every run whose pairs are within γ of
-    the optimum meets exactly the hard program if and only if γ < 1/50 (exact, φ = 0);
+    the optimum reaches exactly the hard program if and only if γ < 1/50 (exact, φ = 0);
     γ < 1/50 + φ/2 and γ + 5ε/8 < 1/20 + 2φ (exact, OLIVE's own φ and stop);
     γ + 3φ < 1/50 and γ + 3ε/4 < 1/20 (its own samples, too)."""
     small, large = Fraction(1, 50), Fraction(1, 16)
@@ -156,7 +156,7 @@ def _approximate() -> str:
 @claim("constant-accuracy", "docs/complexity.md, N1 and N2", DRAWN)
 def _constant() -> str:
     """At constant ε ≤ 2/25 with exact expectations and OLIVE's own φ and stop every run
-    of strict meets the hard program, whose optimum is 3/20 + 3φ/2 − σ(1/60 − φ/3): it
+    of strict reaches the hard program, whose optimum is 3/20 + 3φ/2 − σ(1/60 − φ/3): it
     decides each formula. With own samples, ε < 1/15, the optimum is at least 3/20
     if and only if the formula is satisfiable, where √M ≥ 1/(3σ) + 2/27."""
     own = _Own(Fraction(2, 25)).noise()
@@ -279,7 +279,7 @@ def _approximate_optima() -> str:
 def _oracles() -> str:
     """On data of strict and forced CSC and LS over all policies and all functions take
     operations linear in the data and in |X|, counted at the arrays, and LP is solved:
-    so, unless P = NP (assumed), no OLIVE whose every run meets their hard programs is
+    so, unless P = NP (assumed), no OLIVE whose every run reaches their hard programs is
     oracle-efficient."""
     rng, sizes = np.random.default_rng(83), (6, 12, 24)
     for variant in (Variant.STRICT, Variant.FORCED):

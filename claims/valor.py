@@ -45,7 +45,7 @@ from ..algorithms.valor.parameters import (
 )
 from ..algorithms.valor.review import ValorMonitors
 from . import runs
-from .claim import EXACT, EXHAUSTIVE, MONITORED, Evidence, Refuted, claim, claims_of
+from .claim import DRAWN, EXACT, MONITORED, Evidence, Refuted, claim, claims_of
 from .instances import (
     amplified,
     coin,
@@ -425,7 +425,7 @@ def _bias() -> Evidence:
 @section(
     "valor-infinite-classes",
     "remark after the PAC bound (Natarajan and pseudo-dimension)",
-    EXHAUSTIVE,
+    DRAWN,
 )
 def _infinite() -> Evidence:
     """Finite classes are not needed: for G = all functions to [0, 1] of |X|
@@ -623,7 +623,7 @@ def _n_exp() -> Evidence:
     )
 
 
-@paper("valor-hoeffding", "proof of the Lemma on event E", EXHAUSTIVE, "13")
+@paper("valor-hoeffding", "proof of the Lemma on event E", EXACT, "13")
 def _hoeffding() -> Evidence:
     """Centred values of functions into [0, 1] have moment generating function at most
     exp(λ²/8), which gives the stated deviation √(ln(2K|G|/δ')/(2 n_test)). The printed

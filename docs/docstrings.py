@@ -1,27 +1,34 @@
-"""Docstrings as Markdown for the site: what only reads well as it is gets a fence."""
+"""Docstrings as Markdown for the site: fences and formulas."""
 
 import re
 from typing import Any
 
 import griffe
+from olivine.claims.typeset import typeset
 
 # Sections that numpydoc parses itself begin with a line of dashes.
 SECTION = re.compile(r"^\w[\w ]*\n-{3,}$", re.MULTILINE)
 # An interpreter's session, a literal block behind "::", a table between lines of "===".
 SESSION = re.compile(r"^>>> (?:.+\n?)+", re.MULTILINE)
 LITERAL = re.compile(r"::\n\n((?:(?: {2,}.*)?\n?)+)(?=^\S|\Z)", re.MULTILINE)
+# Stars of V*, g*: no emphasis, where they are not code.
+STARS = re.compile(r"(`+[^`]*`+)|(?<![\w*\\])([VgQπu]\u0302?)\*(?!\*)")
+FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
+STAR = re.compile(r"(?<![\w\\`])([VgQπu])\*(?!\*)")  # of V* and g*: no emphasis
 TABLE = re.compile(r"^=+ +=[= ]*\n(?:.+\n)+?=+ +=[= ]*$", re.MULTILINE)
 
 
 def as_markdown(text: str) -> str:
-    """Fence sessions, literal blocks and tables before the first section."""
+    """Keep stars; fence sessions, literal blocks and tables before a section."""
     found = SECTION.search(text)
     end = found.start() if found else len(text)
     head, rest = text[:end], text[end:]
     head = SESSION.sub(lambda m: f"```pycon\n{m[0].rstrip()}\n```\n", head)
     head = LITERAL.sub(lambda m: f":\n\n```text\n{m[1].rstrip()}\n```\n\n", head)
     head = TABLE.sub(lambda m: f"```text\n{m[0]}\n```", head)
-    return head + rest
+    parts = FENCE.split(head)
+    parts[::2] = [STAR.sub(r"\1\*", typeset(part, escape=False)) for part in parts[::2]]
+    return "".join(parts) + rest
 
 
 class Docstrings(griffe.Extension):

@@ -85,12 +85,15 @@ def summary(thing: object) -> str:
 
 def reference() -> dict[str, str]:
     """Write the pages of the reference: the public names, and a page a package."""
+    from olivine.claims.typeset import typeset  # not before the package is there
+
     olivine = importlib.import_module("olivine")
     rows = ["# The public names", "", "| name | what it is |", "| --- | --- |"]
     for name in olivine.__all__:
         thing = getattr(olivine, name)
         home = f"{thing.__module__}.{thing.__qualname__}"
-        rows.append(f"| [`olivine.{name}`][{home}] | {summary(thing)} |")
+        about = typeset(summary(thing), escape=False)
+        rows.append(f"| [`olivine.{name}`][{home}] | {about} |")
     pages = {"olivine": "\n".join(rows) + "\n"}
     for part in ("reduction", "algorithms", "solvers"):
         top = importlib.import_module(f"olivine.{part}")

@@ -93,5 +93,11 @@ def test_docstrings_become_markdown():
     assert as_markdown("So::\n\n    a b\n\n      c\n\nB.") == (
         "So:\n\n```text\n    a b\n\n      c\n```\n\nB."
     )
+    stars = "V* and g* of `Q*`, x_{h,a} at V^π(s0). *All* **of** [it](x.md)."
+    assert as_markdown(stars) == (
+        r"$V^\star$ and $g^\star$ of `Q*`, $x_{h,a}$ at $V^{\pi}(s_0)$. *All* **of** "
+        "[it](x.md)."
+    )
+    assert as_markdown("The V*(root) and V*.") == r"The V\*(root) and $V^\star$."
     table = "=== ===\na   b\n=== ==="
     assert as_markdown(f"A.\n\n{table}\n\nB.") == f"A.\n\n```text\n{table}\n```\n\nB."

@@ -57,7 +57,7 @@ class Fit:
     def describe(self) -> str:
         """Say the law in a few characters, with a standard error."""
         if self.law == "power":
-            return f"~ n^({self.slope:.2f} ± {self.error:.2f})"
+            return f"n to the {self.slope:.2f} ± {self.error:.2f}"
         if self.doubling is None or not self.is_clear:
             return "no clear growth"
         error = self.doubling * self.error / self.slope

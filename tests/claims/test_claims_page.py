@@ -59,7 +59,7 @@ def test_the_pages_say_that_all_of_them_hold(records):
 
 def test_stars_of_values_are_no_emphasis(records):
     texts = claims_pages(records)
-    assert r"V\* = g\* averaged" in texts["setting"]
+    assert r"$V^\star = g^\star$ averaged" in texts["setting"]
     for name in texts.keys() - {"", "notation"}:
         shown = re.sub(r"`[^`]*`", "", texts[name])
         assert not re.findall(r"(?<!\\)\*", shown), name

@@ -74,7 +74,7 @@ def test_overhead_is_left_out_and_too_little_is_not_fitted():
     assert fit("exponential", n[:4], values[:4], [False] * 4, floor=0.1) is None
     cut = [False, False, False, False, True, True]
     assert fit("exponential", n, values, cut, floor=0.1) is None
-    assert fit("power", n, values, [False] * 6).describe().startswith("~ n^(")
+    assert fit("power", n, values, [False] * 6).describe().startswith("n to the ")
     flat = fit("exponential", n, [2.0, 2, 2, 2, 2, 1.9], [False] * 6)
     assert flat.describe() == "no clear growth"
     dip = [0.05, 3.0, 0.05, 1.0, 2.0, 4.0]

@@ -18,7 +18,8 @@ from olivine.reduction.program.formulations.faithful import faithful
 from olivine.reduction.program.optimum import optimum
 from olivine.reduction.program.program import build
 from olivine.reduction.program.witness import back, forward
-from olivine.reduction.run.every_tie import every_tie
+from olivine.reduction.run.every_tie import _Copies, _Runs, every_tie
+from olivine.reduction.run.faces import Noise
 from olivine.reduction.verify.members import best_member
 from olivine.solvers.milp.milp import confirm, solve_milp
 
@@ -162,6 +163,7 @@ def test_every_run_on_one_clause(levels, y):
     assert found.always, found.example
     assert found.optima == {family.parameters.best}
     assert found.rounds == ((5, 5) if levels == "all" else (10, 11))
+    assert found.programs == {"lowest": 3249, "largest": 3006, "all": 58}[levels]
 
 
 @pytest.mark.long
@@ -224,6 +226,54 @@ def test_how_many_copies_stay_free(monkeypatch, copies, shared):
             values.append(program.objective(pair))
         best.append(max(values))
     assert best[0] == family.parameters.best > best[1]
+
+
+class Further(_Runs):
+    """Rounds that bind their rule's level, and any others of theirs beside it."""
+
+    def _bindings(self, bound):
+        for face in self.search.maximisers(bound):
+            if self.search.may_stop(face):
+                yield ()
+            for level, met in enumerate(face.met, 1):
+                others = [d for d in face.met if d is not met]
+                if self.search.allows(face, level):
+                    for n in range(len(others) + 1):
+                        for more in itertools.combinations(others, n):
+                            yield (met, *more)
+
+
+def with_two_beside(monkeypatch, copies, levels):
+    """All tries and groups bound on (1 1 1), and two constraints over literals."""
+    mutated(monkeypatch, copies=copies, shared=False)
+    family = family_of([[1, 1, 1]])
+    parts = _parts(family)
+    search = _Copies(family.layout, family.mdp(), family.ranges(), levels, Noise())
+    bound = (*parts.tries, *parts.groups, *parts.behind[6:14:7])
+    return Further(search, family.distributions(), 3, True), bound, parts, family
+
+
+@pytest.mark.parametrize("levels", RULES)
+def test_the_round_that_binds_s_and_others_beside(monkeypatch, levels):
+    """It may add a third constraint over literals, of four copies."""
+    found, bound, parts, _ = with_two_beside(monkeypatch, 4, levels)
+    after = found.after((*bound, *parts.ends[1:]), 0)
+    assert found.example == ()
+    assert after
+    assert all(found.search.name(parts.ends[0]) in found.key(d) for d in after)
+    assert max(len(found.key(d) - found.hard) for d in after) == 3
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("levels", RULES)
+@pytest.mark.parametrize("copies", [3, 4])
+def test_the_last_runs_that_may_bind_others_beside(monkeypatch, copies, levels):
+    found, bound, _, family = with_two_beside(monkeypatch, copies, levels)
+    found.everything(bound)
+    assert found.example == ()
+    best = family.parameters.best
+    assert max(found.ends.values()) == best
+    assert (min(found.ends.values()) < best) is (copies == 3)
 
 
 @settings(max_examples=40)
