@@ -22,7 +22,7 @@ from olivine.algorithms.lsvee import LsveeTheorem
 from olivine.algorithms.olive.parameters import trajectory_bound as olive_bound
 from olivine.algorithms.two_sample import TwoSampleTheoremParameters
 from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, TheoremParameters
-from olivine.cli.figures.files import look, style, write_figure
+from olivine.cli.figures.files import WIDTH, look, style, write_figure
 
 BITS = 20
 DELTA = 0.1
@@ -54,8 +54,8 @@ def counts(*, H, M, K, eps):
 def draw(path):
     """Draw a panel for each of H, M, K and ε."""
     with style():
-        drawing = Figure(figsize=(12, 4.2), layout="constrained")
-        axes = drawing.subplots(1, 4, sharey=True)
+        drawing = Figure(figsize=(WIDTH, 5.6), layout="constrained")
+        axes = drawing.subplots(2, 2, sharey=True).flatten()
         for axis, (key, values) in zip(axes, AXES.items(), strict=True):
             found = [counts(**BASE | {key: value}) for value in values]
             for name in found[0]:
@@ -75,12 +75,12 @@ def draw(path):
                 axis.axvline(BASE[key], color="#bbbbbb", linewidth=0.8, zorder=0)
         # PSDP's K^H would dwarf the others at H = 30.
         axes[0].set_ylim(1e3, 1e45)
-        axes[0].set_ylabel("trajectories: the proof's upper bound")
+        drawing.supylabel("trajectories: the proof's upper bound", fontsize=9)
         handles, labels = axes[0].get_legend_handles_labels()
-        drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+        drawing.legend(handles, labels, loc="outside lower center", ncols=3)
         drawing.suptitle(
             "Otherwise (grey) H = 5, M = 3, K = 4, ε = 0.1, δ = 0.1; classes of 2²⁰",
-            fontsize=10,
+            fontsize=9,
         )
         write_figure(path, drawing)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from .common.command import verb
 from .common.options import Json, Seed
-from .common.output import describe, print_json, report_error
 from .experiments import options
 
 
@@ -36,28 +35,12 @@ def compare(
 
     Example: [bold]olivine compare --env grid --seeds 5 -o compare.svg[/bold]
     """
-    from .experiments.api import run_comparison
+    from .experiments.api import by_command, run_comparison
     from .experiments.comparison import show
-    from .experiments.frame import checked
-    from .experiments.plan import Plan
+    from .experiments.plan import planned
 
-    plan = Plan(
-        options.listed(env),
-        params,
-        epsilon,
-        delta,
-        seeds,
-        seed,
+    plan = planned(
+        env, algorithms, params, classes, epsilon, delta, setting, seed, seeds,
         time_limit,
-        options.listed(algorithms),
-        classes,
-        tuple(setting or ()),
-    )
-    try:
-        cells = checked(plan, output, rows)
-    except (ValueError, OSError) as error:
-        return report_error(str(env), describe(error), json_lines=json_lines)
-    found = run_comparison(cells, plan.each, jobs, print_json if json_lines else None)
-    if not json_lines:
-        show(found.summary)
-    return found.finish(output, rows)
+    )  # fmt: skip
+    return by_command(plan, run_comparison, show, jobs, output, rows, json_lines)

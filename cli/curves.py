@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .common.command import verb
 from .common.options import Json, Seed
-from .common.output import describe, print_json, report_error
+from .common.output import report_error
 from .experiments import options
 
 
@@ -36,30 +36,15 @@ def curves(
 
     Example: [bold]olivine curves --algorithms valor,rmax --env lock -o c.svg[/bold]
     """
-    from .experiments.api import run_curves
-    from .experiments.frame import checked
-    from .experiments.plan import Plan
+    from .experiments.api import by_command, run_curves
+    from .experiments.plan import planned
     from .experiments.summaries import show_curves
 
-    plan = Plan(
-        options.listed(env),
-        params,
-        epsilon,
-        delta,
-        seeds,
-        seed,
+    if env is None:
+        missing = "--env: missing (olivine learn --list shows them)"
+        return report_error("--env", missing, json_lines=json_lines)
+    plan = planned(
+        env, algorithms, params, classes, epsilon, delta, setting, seed, seeds,
         time_limit,
-        options.listed(algorithms),
-        classes,
-        tuple(setting or ()),
-    )
-    try:
-        if env is None:
-            raise ValueError("--env: missing (olivine learn --list shows them)")
-        cells = checked(plan, output, rows)
-    except (ValueError, OSError) as error:
-        return report_error(str(env), describe(error), json_lines=json_lines)
-    found = run_curves(cells, plan.each, jobs, print_json if json_lines else None)
-    if not json_lines:
-        show_curves(found.summary)
-    return found.finish(output, rows)
+    )  # fmt: skip
+    return by_command(plan, run_curves, show_curves, jobs, output, rows, json_lines)

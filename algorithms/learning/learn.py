@@ -105,7 +105,7 @@ def learn(
         Called with the run's events, for instance ``[].append``.
     progress
         Whether to print time, trajectories and iterations on standard error every few
-        seconds; None: if that is a terminal.
+        seconds; None: if that is a terminal or a notebook's.
     **settings
         Of the algorithm, as ``--set`` of ``olivine learn``.
 
@@ -163,7 +163,9 @@ def learn(
         tuple(observers),
     )
     heartbeat = Heartbeat(f"{algorithm} on {environment.name}", environment)
-    if sys.stderr.isatty() if progress is None else progress:
+    if progress is None:  # a notebook shows standard error, which is no terminal there
+        progress = sys.stderr.isatty() or "ipykernel" in sys.modules
+    if progress:
         with heartbeat:
             task = replace(task, observers=(*task.observers, heartbeat))
             result = entry.run(task)

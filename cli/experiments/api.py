@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from ...algorithms.exact.numbers import check_count
-from ..common.output import ExitStatus, worst
+from ..common.output import ExitStatus, describe, print_json, report_error, worst
+from ..common.outputs import check_outputs
+from ..figures.files import check_suffix
 from .comparison import Comparison
 from .frame import work, written
-from .plan import adapted
+from .plan import Plan, adapted
 from .rows import check_results, write_results
 from .runs import LearningRun, own_environment, register_environments
 from .summaries import curves_of
@@ -38,12 +40,6 @@ class Experiment:
     _draw: Callable[[Path], None]
     _statuses: Sequence[ExitStatus]
 
-    def finish(self, figure: Path | None, file: Path | None) -> ExitStatus:
-        """Write what the command was asked for; its exit status."""
-        if written([(file, self.write), (figure, self.save)]):
-            return worst(self._statuses)
-        return worst([*self._statuses, ExitStatus.BAD_INPUT])
-
     def save(self, figure: str | os.PathLike[str]) -> None:
         """Draw the figure of the command.
 
@@ -57,8 +53,6 @@ class Experiment:
         ValueError
             For another suffix, or if no run has anything to draw.
         """
-        from ..figures.files import check_suffix
-
         check_suffix(Path(figure))
         self._draw(Path(figure))
 
@@ -189,6 +183,34 @@ def compare(
         first_seed, settings,
     )  # fmt: skip
     return run_comparison(runs, range(first_seed, first_seed + seeds), jobs)
+
+
+def by_command(
+    plan: Plan,
+    run: Callable[..., Experiment],
+    show: Callable[[Sequence[dict[str, Any]]], object],
+    jobs: int,
+    figure: Path | None,
+    rows: Path | None,
+    json_lines: bool,
+) -> ExitStatus:
+    """Do what `curves` and `compare` do: check, run, show, write; the exit status."""
+    try:
+        if figure is not None:
+            check_suffix(figure)
+        if rows is not None:
+            check_results(rows)
+        check_outputs([figure, rows])
+        cells = plan.cells()
+    except (ValueError, OSError) as error:
+        named = ",".join(plan.environments) or "all environments"
+        return report_error(named, describe(error), json_lines=json_lines)
+    found = run(cells, plan.each, jobs, print_json if json_lines else None)
+    if not json_lines:
+        show(found.summary)
+    if written([(rows, found.write), (figure, found.save)]):
+        return worst(found._statuses)
+    return worst([*found._statuses, ExitStatus.BAD_INPUT])
 
 
 def run_curves(

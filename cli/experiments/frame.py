@@ -20,9 +20,6 @@ from .units import Row, Unit
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-    from .plan import Plan
-    from .runs import LearningRun
-
 CONNECT = 20  # seconds to find a cluster
 PATIENCE = 60.0  # seconds that a cluster may be without workers
 _POLL = 0.25
@@ -212,22 +209,6 @@ def tell_trouble(row: Row) -> None:
         say(f"olivine: {said if said.startswith(name) else f'{name}: {said}'}")
     if "traceback" in row:
         print(row["traceback"], end="", file=sys.stderr)
-
-
-def checked(
-    plan: Plan, figure: Path | None, rows: Path | None
-) -> Sequence[LearningRun]:
-    """Give the cells of a plan; refuse it, and files that cannot be written."""
-    from ..common.outputs import check_outputs
-    from ..figures.files import check_suffix
-    from .rows import check_results
-
-    if figure is not None:
-        check_suffix(figure)
-    if rows is not None:
-        check_results(rows)
-    check_outputs([figure, rows])
-    return plan.cells()
 
 
 def written(files: Sequence[tuple[Path | None, Callable[[Path], object]]]) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from .options import listed
 from .runs import LearningRun, prepare, register_environments
 
 MOST_RUNS = 1_000_000
@@ -79,6 +80,25 @@ class Plan:
             self.run_limit,
         )
         return adapted(cell, self.params, self.classes, self.first)
+
+
+def planned(
+    env: str | None,
+    algorithms: str | None,
+    params: str | None,
+    classes: str | None,
+    epsilon: float,
+    delta: float,
+    setting: Sequence[str] | None,
+    seed: int,
+    seeds: int,
+    time_limit: float,
+) -> Plan:
+    """Make a plan of the options that `curves` and `compare` share."""
+    return Plan(
+        listed(env), params, epsilon, delta, seeds, seed, time_limit,
+        listed(algorithms), classes, tuple(setting or ()),
+    )  # fmt: skip
 
 
 def adapted(

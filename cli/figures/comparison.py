@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..experiments.comparison import score
-from .files import plain, style, write_figure
+from .files import WIDTH, plain, style, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,25 +22,21 @@ def save_figure(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
     """Draw a panel per environment: median trajectories; a full dot: all succeed."""
     environments = list(dict.fromkeys(record["env"] for record in records))
     algorithms = list(dict.fromkeys(record["algorithm"] for record in records))
-    columns = min(2, max(1, len(environments)))
-    rows = max(1, -(-len(environments) // columns))
     with style():
         from matplotlib.figure import Figure
 
-        height = rows * (0.9 + 0.24 * len(algorithms)) + 1.6
-        figure: Figure = Figure(figsize=(5.6 * columns, height), layout="constrained")
-        panels = figure.subplots(rows, columns, squeeze=False).flatten()
-        for panel, env in zip(panels, environments, strict=False):
+        height = len(environments) * (0.8 + 0.19 * len(algorithms)) + 1.6
+        figure: Figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        panels = figure.subplots(len(environments), squeeze=False).flatten()
+        for panel, env in zip(panels, environments, strict=True):
             own = {r["algorithm"]: r for r in records if r["env"] == env}
             _panel(panel, str(env), algorithms, own)
-        for panel in panels[len(environments) :]:
-            panel.set_axis_off()
         title = (
             "Trajectories until the end of a run (median), and runs that end "
             f"ε-optimal, ε = {records[0]['epsilon']:g}, {records[0]['seeds']} seeds"
         )
-        figure.suptitle(textwrap.fill(title, 70 * columns), fontsize=10)
-        _legend(figure, columns)
+        figure.suptitle(textwrap.fill(title, 60), fontsize=10)
+        _legend(figure)
         write_figure(path, figure)
 
 
@@ -54,7 +50,7 @@ _DOTS: dict[str, dict[str, Any]] = {
 }
 
 
-def _legend(figure: Figure, columns: int) -> None:
+def _legend(figure: Figure) -> None:
     from matplotlib.lines import Line2D
 
     figure.legend(
@@ -65,11 +61,11 @@ def _legend(figure: Figure, columns: int) -> None:
         title=textwrap.fill(
             "Fewer is better, among full dots and the same constants. Refused: the "
             "algorithm does not take the task.",
-            65 * columns,
+            65,
         ),
         title_fontsize=8,
         loc="outside lower center",
-        ncols=3 if columns > 1 else 1,
+        ncols=1,
         fontsize=8,
         frameon=False,
     )

@@ -26,6 +26,7 @@ MORE_COLOURS = ("#8C510A", "#7570B3", "#999999", "#56B4E9")
 MARKERS = "osD^vP"
 DASHES: tuple[Any, ...] = ("-", (0, (6, 1.5)), (0, (4, 1, 1, 1)), (0, (1.5, 1)))
 GREY = "#777777"
+WIDTH = 5.0  # inches: at 400 pixels, as on a phone, type is still legible
 
 
 def legend(panel: Axes, columns: int = 1) -> None:

@@ -12,6 +12,7 @@ from .files import (
     DASHES,
     GREY,
     MARKERS,
+    WIDTH,
     legend,
     look,
     plain,
@@ -36,8 +37,8 @@ def save_phases(path: Path, phases: Sequence[Phase]) -> None:
     with style():
         from matplotlib.figure import Figure
 
-        figure: Figure = Figure(figsize=(11, 4.6), layout="constrained")
-        share, optimum, seconds = figure.subplots(1, 3)
+        figure: Figure = Figure(figsize=(WIDTH, 10), layout="constrained")
+        share, optimum, seconds = figure.subplots(3, 1)
         _share(share, phases)
         _optimum(optimum, phases)
         _seconds(seconds, phases)
@@ -141,19 +142,15 @@ def save_curves(path: Path, curves: Sequence[Curve]) -> None:
     if not drawn:
         raise ValueError(f"{path}: no run has a curve, so nothing is drawn")
     environments = list(dict.fromkeys(curve.env for curve in drawn))
-    columns = min(2, len(environments))
-    rows = -(-len(environments) // columns)
     with style():
         from matplotlib.figure import Figure
 
-        size = (6.4 * columns if columns > 1 else 7.2, 3.6 * rows + 0.9)
+        size = (WIDTH, 2.9 * len(environments) + 0.9)
         figure: Figure = Figure(figsize=size, layout="constrained")
-        panels = figure.subplots(rows, columns, squeeze=False).flatten()
-        for panel, env in zip(panels, environments, strict=False):
+        panels = figure.subplots(len(environments), squeeze=False).flatten()
+        for panel, env in zip(panels, environments, strict=True):
             _panel(panel, [c for c in curves if c.env == env])
-        for panel in panels[len(environments) :]:
-            panel.set_axis_off()
-        _legend(figure, columns, drawn)
+        _legend(figure, drawn)
         write_figure(path, figure)
 
 
@@ -224,16 +221,17 @@ def _width(curve: Curve) -> float:
     return sum(b - a for a, b in zip(curve.least, curve.most, strict=True))
 
 
-def _legend(figure: Figure, columns: int, drawn: Sequence[Curve]) -> None:
+def _legend(figure: Figure, drawn: Sequence[Curve]) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     handles: list[Line2D | Patch] = []
     for name in dict.fromkeys(curve.algorithm for curve in drawn):
         colour, marker, dashes = look(name)
+        label = f"{name} (sees hidden states)" if name == "rmax" else name
         handles.append(
             Line2D(
-                [], [], color=colour, marker=marker, ms=5, linestyle=dashes, label=name
+                [], [], color=colour, marker=marker, ms=5, linestyle=dashes, label=label
             )
         )
     runs = max(len(curve.ends) for curve in drawn)
@@ -247,9 +245,5 @@ def _legend(figure: Figure, columns: int, drawn: Sequence[Curve]) -> None:
         label = "stopped by its limit"
         handles.append(Line2D([], [], marker="x", ms=7, mew=1.8, label=label, **style))
     figure.legend(
-        handles=handles,
-        loc="outside lower center",
-        ncols=4 if columns == 1 else 7,
-        fontsize=8,
-        frameon=False,
+        handles=handles, loc="outside lower center", ncols=3, fontsize=8, frameon=False
     )

@@ -1,5 +1,6 @@
 """What a result says beside its status: evaluations, notes, errors, signs of life."""
 
+import sys
 import time
 from fractions import Fraction
 
@@ -92,6 +93,9 @@ def test_a_run_gives_signs_of_life(capsys, monkeypatch) -> None:
     olivine.learn("rmax", env, **given)  # no terminal here
     olivine.learn("rmax", env, progress=False, **given)
     assert capsys.readouterr().err == ""
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)  # in a notebook
+    olivine.learn("rmax", env, **given)
+    assert "rmax on tabular: 0 s, " in capsys.readouterr().err
 
 
 def test_olive_says_which_program_took_too_long() -> None:
