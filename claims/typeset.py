@@ -38,6 +38,7 @@ _ATOM = re.compile(
     r"|[-−+=<>≤≥≠≈/·×∈∉⊆⊂∪∩∖∘→¬∧∨∞∏…∅±~|‖(){}\[\]⌈⌉⌊⌋⟨⟩,;:!%√*'′ᵀ_^]"
 )
 _STRONG = re.compile(rf"[_^√\u0302]|{_SCRIPT.pattern}|(?<![A-Za-z])[A-Za-zπ]\u0302?\*")
+_SPECIAL = re.compile(r"[*<]|\](?=[(\[])")  # not "[", as "\[" begins a formula
 _TWICE = re.compile(
     r"(?:^|[_^*²³])[_^⁰¹²³⁴-⁹⁻₀-₉]|[_^]$|_[^\W_]*_|\^\w*\^|\*\*"
 )  # scripts
@@ -52,9 +53,7 @@ def typeset(text: str, *, escape: bool = True) -> str:
     for i in range(0, len(parts), 2):
         pieces = _prose(parts[i].translate(_HATS)).split("$")
         if escape:
-            pieces[::2] = [
-                re.sub(r"([*<\[\]])", r"\\\1", piece) for piece in pieces[::2]
-            ]
+            pieces[::2] = [_SPECIAL.sub(r"\\\g<0>", piece) for piece in pieces[::2]]
         parts[i] = "$".join(pieces)
     return "".join(parts)
 

@@ -14,7 +14,7 @@ from olivine.claims.typeset import latex, typeset
     [
         ("V^π(s0) ≥ 2 − √(M/n_a)", r"$V^{\pi}(s_0) \ge 2 - \sqrt{M/n_a}$"),
         ("n_test draws, g_bad.", r"$n_{\text{test}}$ draws, $g_{\text{bad}}$."),
-        ("[try C_j] is worth (g*, V*)", r"\[try $C_j$\] is worth $(g^\star, V^\star)$"),
+        ("[try C_j] is worth (g*, V*)", r"[try $C_j$] is worth $(g^\star, V^\star)$"),
         ("at most |V_a − V^π̂| of G", r"at most $\lvert V_a - V^{\hat \pi}\rvert$ of G"),
         ("E_D[r + g(x′) | x_1]", r"$E_D[r + g(x') \mid x_1]$"),
         ("r + c_x′ ≤ c_x, say", r"$r + c_{x'} \le c_x$, say"),
@@ -59,7 +59,7 @@ def test_dollars_come_in_pairs_and_text_stays(text):
     found = typeset(text)
     parts = re.split(r"\$([^$]+)\$", found)
     assert "$" not in "".join(parts)
-    kept, left = re.sub(r"\\([*<\[\]])", r"\1", "".join(parts[::2])), iter(text)
+    kept, left = re.sub(r"\\([*<\]])", r"\1", "".join(parts[::2])), iter(text)
     assert all(letter in left for letter in kept)  # in its order
     converter = pytest.importorskip("latex2mathml.converter")
     assert all(converter.convert(formula) for formula in parts[1::2])
