@@ -38,6 +38,7 @@ _ATOM = re.compile(
     r"|[-−+=<>≤≥≠≈/·×∈∉⊆⊂∪∩∖∘→¬∧∨∞∏…∅±~|‖(){}\[\]⌈⌉⌊⌋⟨⟩,;:!%√*'′ᵀ_^]"
 )
 _STRONG = re.compile(rf"[_^√\u0302]|{_SCRIPT.pattern}|(?<![A-Za-z])[A-Za-zπ]\u0302?\*")
+_SPACE = re.compile(r" +| *\n *")  # within a paragraph
 _SPECIAL = re.compile(r"[*<]|\](?=[(\[])")  # not "[", as "\[" begins a formula
 _TWICE = re.compile(
     r"(?:^|[_^*²³])[_^⁰¹²³⁴-⁹⁻₀-₉]|[_^]$|_[^\W_]*_|\^\w*\^|\*\*"
@@ -64,11 +65,12 @@ def _prose(text: str) -> str:
     found, first = "", 0
     while first < len(words):
         last, depth = first, _depth(words[first])
-        while spaces[last].isspace() and _goes_on(words[last], words[last + 1], depth):
+        while _SPACE.fullmatch(spaces[last]) and _goes_on(
+            words[last], words[last + 1], depth
+        ):
             last += 1
             depth += _depth(words[last])
-        run = zip(words[first:last], spaces[first:last], strict=True)
-        found += _formula("".join(w + s for w, s in run) + words[last]) + spaces[last]
+        found += _formula(" ".join(words[first : last + 1])) + spaces[last]
         first = last + 1
     parts = found.split("$")
     for i in range(2, len(parts) - 1, 2):

@@ -15,6 +15,8 @@ LITERAL = re.compile(r"::\n\n((?:(?: {2,}.*)?\n?)+)(?=^\S|\Z)", re.MULTILINE)
 STARS = re.compile(r"(`+[^`]*`+)|(?<![\w*\\])([VgQπu]\u0302?)\*(?!\*)")
 FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 STAR = re.compile(r"(?<![\w\\`])([VgQπu])\*(?!\*)")  # of V* and g*: no emphasis
+# What is said of a parameter, an attribute or a result.
+DESCRIPTION = re.compile(r"^ {4}.+(?:\n {4}.+)*", re.MULTILINE)
 TABLE = re.compile(r"^=+ +=[= ]*\n(?:.+\n)+?=+ +=[= ]*$", re.MULTILINE)
 
 
@@ -27,8 +29,15 @@ def as_markdown(text: str) -> str:
     head = LITERAL.sub(lambda m: f":\n\n```text\n{m[1].rstrip()}\n```\n\n", head)
     head = TABLE.sub(lambda m: f"```text\n{m[0]}\n```", head)
     parts = FENCE.split(head)
-    parts[::2] = [STAR.sub(r"\1\*", typeset(part, escape=False)) for part in parts[::2]]
-    return "".join(parts) + rest
+    parts[::2] = map(formulas, parts[::2])
+    fields, examples, session = rest.partition("Examples\n---")
+    fields = DESCRIPTION.sub(lambda m: formulas(m[0]), fields)
+    return "".join([*parts, fields, examples, session])
+
+
+def formulas(text: str) -> str:
+    """Typeset formulas; of what is left, no star of V* begins emphasis."""
+    return STAR.sub(r"\1\*", typeset(text, escape=False))
 
 
 class Docstrings(griffe.Extension):

@@ -99,5 +99,8 @@ def test_docstrings_become_markdown():
         "[it](x.md)."
     )
     assert as_markdown("The V*(root) and V*.") == r"The V\*(root) and $V^\star$."
+    fields = "Returns\n-------\npair\n    The pair (V*,\n    π*).\n"
+    typeset = fields.replace("(V*,\n    π*)", r"$(V^\star, \pi^\star)$")
+    assert as_markdown(f"A.\n\n{fields}\n{section}") == f"A.\n\n{typeset}\n{section}"
     table = "=== ===\na   b\n=== ==="
     assert as_markdown(f"A.\n\n{table}\n\nB.") == f"A.\n\n```text\n{table}\n```\n\nB."
