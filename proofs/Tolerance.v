@@ -493,8 +493,8 @@ Proof.
     destruct (Rle_dec _ _); lra.
 Qed.
 
-(** The optimum of a satisfiable formula is above that of one with u = sW, whatever
-    the estimates, if and only if 3 eta + s (phi + eta) / 3 < s / 60. *)
+(** Up to the ceiling, the optimum of a satisfiable formula is above that of one with
+    u = sW, whatever the estimates, if and only if 3 eta + s (phi + eta) / 3 < s / 60. *)
 Theorem estimates_decide n f y k e z u phi eta :
   three_sat_form n f -> satisfiable f ->
   three_sat_form k e -> least_unsatisfied e u ->

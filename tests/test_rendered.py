@@ -1,6 +1,7 @@
 """Pages as the site renders them: no star lost, no table broken, no raw formula."""
 
 import re
+import runpy
 from functools import cache
 from html.parser import HTMLParser
 
@@ -79,6 +80,13 @@ def faults(source: str) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_nothing_of_a_page_is_lost(page) -> None:
     assert faults(page.read_text("utf-8")) == []
+
+
+def test_nothing_of_the_lecture_is_lost() -> None:
+    cells = runpy.run_path(str(ROOT / "docs" / "site.py"))["cells"]
+    lecture = cells((ROOT / "examples" / "lecture.ipynb").read_text("utf-8"))
+    assert faults(re.sub("<svg.*?</svg>", "", lecture)) == []
+    assert "<math" in markdown.markdown(lecture, extensions=EXTENSIONS)
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def optimum_within(variant: Variant, share: Fraction, tolerance: Fraction) -> Fr
 
 
 def decides(share: Fraction, phi: Fraction, eta: Fraction) -> bool:
-    """Whether the optimum of `strict` tells a share σ, whatever the estimates."""
+    """Whether the optimum of `strict` reveals a share σ, whatever the estimates."""
     worst = optimum_within(Variant.STRICT, share, phi + eta)
     return optimum_within(Variant.STRICT, Fraction(0), phi - eta) > worst
 
