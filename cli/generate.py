@@ -3,48 +3,33 @@
 from __future__ import annotations
 
 import enum
+import json
+import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .common import options
 from .common.command import verb
 from .common.console import Unseen, progress_bar, tell
 from .common.folder import staged
 from .common.memory import is_exhausted, want_of_memory
-from .common.options import (
-    DEFAULT_MAX_VARIABLES,
-    FormulationName,
-    Json,
-    MaxBytes,
-    MaxVariables,
-    Memory,
-    MilpEngine,
-    PenaltyOption,
-    ReadAs,
-    StrictReading,
-    VariantName,
-    VariantOption,
-    checked_engine,
-    checked_penalty,
-    parse_seconds,
-)
-from .common.output import (
-    ExitStatus,
-    describe,
-    print_json,
-    report_error,
-    report_exhausted,
-    report_unknown,
-    say,
-)
-from .common.outputs import check_not_input
-from .common.reading import Reading
+from .common.output import ExitStatus, describe, print_json, report_error, say, worst
+from .common.outputs import check_not_input, check_outputs, places
+from .common.parallel import Result, each_input, guarded
+from .common.reading import STANDARD_INPUT, Reading, expand
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from rich.progress import Progress
 
+MANIFEST = "manifest.jsonl"
 _LEAST = 1e-3
 """Seconds left where reading alone took the limit; 0 would be no limit."""
 
@@ -61,24 +46,132 @@ class FormatName(enum.StrEnum):
     PRISM = "prism"
 
 
+@dataclass(frozen=True)
+class Job:
+    """What to write of each formula, and where; picklable for worker processes."""
+
+    reading: Reading
+    variant: str
+    penalty: Fraction | None
+    formulation: str
+    wanted: Sequence[FormatName]
+    engine: str
+    member: str | None
+    two_actions: bool
+    start: bool
+    solve: bool
+    force: bool
+    time_limit: float | None
+    places: Mapping[str, Path]
+
+    def __call__(self, file: str) -> Result:
+        """Write one folder; whatever happens becomes a record."""
+        return guarded(self.write, file)
+
+    def stages(self) -> list[str]:
+        """Name the steps."""
+        from .common import family_folder
+
+        return family_folder.stages(self.wanted, start=self.start, solve=self.solve)
+
+    def write(self, file: str, at: Callable[[str], None] = lambda _: None) -> Result:
+        """Write one folder, or give a record of why not; `at` gets each step."""
+        from .common import family_folder
+        from .experiments.runs import OutOfTimeError, limited
+
+        clock, begun = time.perf_counter(), time.process_time()
+        output, stages = self.places[file], self.stages()
+        reached = stages[0]
+
+        def begin(name: str) -> None:
+            nonlocal reached
+            reached = name
+            at(name)
+
+        try:
+            check_not_input((output / name for name in family_folder.OURS), file)
+            source, instance = self.reading.read_instance(
+                file, self.variant, self.penalty
+            )
+        except (ValueError, OSError, MemoryError) as error:
+            if is_exhausted(error):
+                return _unknown(file, f"{want_of_memory()} in reading it")
+            return _bad(file, describe(error))
+        try:
+            request = family_folder.request(
+                instance.family,
+                self.wanted,
+                self.formulation,
+                self.member,
+                two_actions=self.two_actions,
+                start=self.start,
+                solve=self.solve,
+                engine=self.engine,
+            )
+        except ValueError as error:
+            return _bad(file, f"{file}: {describe(error)}")
+        for warning in source.warnings:
+            say(f"olivine: warning: {warning}")
+        try:
+            with staged(
+                output,
+                force=self.force,
+                stale=family_folder.OURS,
+                last=family_folder.DESCRIPTION,
+            ) as stage:
+                left = self.time_limit
+                left = left and left - (time.process_time() - begun)
+                # Not around what follows: once the files move, the run is done.
+                with limited(left and max(left, _LEAST)):
+                    record = family_folder.write_folder(
+                        stage, instance, source, request, begin
+                    )
+        except (Exception, OutOfTimeError) as error:
+            late = isinstance(error, OutOfTimeError)
+            if not late and not is_exhausted(error):
+                if not isinstance(error, ValueError | OSError):
+                    raise
+                # A ValueError here means numbers that a format cannot hold.
+                return _bad(file, describe(error, str(output)))
+            limit = want_of_memory()
+            if late:
+                limit = f"limit of {self.time_limit:g} s of CPU time reached"
+            done = f"{stages.index(reached)} of {len(stages)} steps done"
+            return _unknown(file, f"{limit} at {reached}, {done}; nothing is written")
+        record = {"file": file, "directory": str(output)} | record
+        record["warnings"] = list(source.warnings)
+        record["seconds"] = round(time.perf_counter() - clock, 6)
+        return record, ExitStatus.DONE
+
+
+def _bad(file: str, message: str) -> Result:
+    return {"file": file, "error": message}, ExitStatus.BAD_INPUT
+
+
+def _unknown(file: str, reason: str) -> Result:
+    record = {"file": file, "status": "unknown", "reason": reason}
+    return record, ExitStatus.UNDECIDED
+
+
 @verb
 def generate(
-    file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="A DIMACS file, or - for standard input."),
-    ],
+    files: options.InputFiles,
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", metavar="DIR", help="Folder to write, new or empty."
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Folder to write, new or empty; for several formulas, the folder for "
+            "one folder each and for manifest.jsonl.",
         ),
     ],
-    variant: VariantOption = VariantName.PAPER,
-    penalty: PenaltyOption = None,
+    variant: options.VariantOption = options.VariantName.PAPER,
+    penalty: options.PenaltyOption = None,
     formulation: Annotated[
-        FormulationName, typer.Option(help="Formulation of the program.")
-    ] = FormulationName.FAITHFUL,
-    engine: MilpEngine = "highs",
+        options.FormulationName, typer.Option(help="Formulation of the program.")
+    ] = options.FormulationName.FAITHFUL,
+    engine: options.MilpEngine = "highs",
     member: Annotated[
         str | None,
         typer.Option(
@@ -103,6 +196,14 @@ def generate(
             "to start from: start.mst (Gurobi, SCIP) and start.sol (HiGHS).",
         ),
     ] = False,
+    solve: Annotated[
+        bool,
+        typer.Option(
+            "--solve",
+            help="Write down the optimum too, as a SAT solver, MaxSAT and a checked "
+            "pair prove it; --start is then the best assignment that they find.",
+        ),
+    ] = False,
     formats: Annotated[
         list[FormatName] | None,
         typer.Option("--format", help="What to write; repeatable. All by default."),
@@ -110,21 +211,22 @@ def generate(
     force: Annotated[
         bool, typer.Option("--force", help="Write into a folder that is not empty.")
     ] = False,
-    strict: StrictReading = False,
-    input_format: ReadAs = None,
-    max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
-    max_bytes: MaxBytes = None,
+    jobs: options.Jobs = 1,
+    strict: options.StrictReading = False,
+    input_format: options.ReadAs = None,
+    max_variables: options.MaxVariables = options.DEFAULT_MAX_VARIABLES,
+    max_bytes: options.MaxBytes = None,
     time_limit: Annotated[
         float | None,
         typer.Option(
             "--time-limit",
-            parser=parse_seconds,
+            parser=options.parse_seconds,
             metavar="SECONDS",
-            help="CPU time of the run; none by default.",
+            help="CPU time for each formula; none by default.",
         ),
     ] = None,
-    memory: Memory = None,
-    json_lines: Json = False,
+    memory: options.Memory = None,
+    json_lines: options.Json = False,
 ) -> int:
     """Write the family of MDPs as a graph and OLIVE's program as LP and MPS.
 
@@ -147,122 +249,130 @@ def generate(
     of order log(n + m) and the same optimum. The folder appears complete or not at
     all.
 
+    With several formulas, or a folder of them, each has its folder DIR/NAME, called
+    as its file, and manifest.jsonl has a line for each: what --json prints. What
+    fails has a line too, and the others are written; formulas below DIR are not
+    read.
+
     Exit status: 0 done, 2 bad input, 3 a limit of time or memory was reached
-    (nothing is written).
+    (nothing is written for that formula).
 
     Example: [bold]olivine generate tests/cases/cadical/full3.cnf -o full3[/bold]
     """
-    from .common import family_folder
-    from .experiments.runs import OutOfTimeError, limited
+    several = len(files) != 1 or Path(files[0]).is_dir()
+    inputs = [
+        (file, error)
+        for file, error in expand(files)
+        if not several or file in files or not _is_below(file, output)
+    ]
+    found = [file for file, error in inputs if error is None]
+    job = Job(
+        reading=Reading(strict, input_format, max_variables, max_bytes),
+        variant=variant.value,
+        penalty=options.checked_penalty(variant, penalty),
+        formulation=formulation.value,
+        wanted=[f for f in FormatName if not formats or f in formats],
+        engine=options.checked_engine(engine),
+        member=member,
+        two_actions=two_actions,
+        start=start,
+        solve=solve,
+        force=force,
+        time_limit=time_limit,
+        places={} if several else {files[0]: output},
+    )
+    if not several:
+        reached = _Steps(job.stages())
+        with progress_bar("generate", len(reached.stages), json_lines) as progress:
+            record, status = job.write(files[0], partial(reached.show, progress))
+        _report(record, json_lines)
+        return status
+    try:
+        job = replace(job, places=places(found, output))
+        _check(output, job)
+        return _write_all(job, inputs, output / MANIFEST, jobs, json_lines)
+    except (ValueError, OSError) as error:
+        message = describe(error, str(output))
+        return report_error(str(output), message, json_lines=json_lines)
 
-    clock, begun = time.perf_counter(), time.process_time()
-    exact_penalty = checked_penalty(variant, penalty)
-    reader = checked_engine(engine)
-    try:
-        check_not_input((output / name for name in family_folder.OURS), file)
-        reading = Reading(strict, input_format, max_variables, max_bytes)
-        source, instance = reading.read_instance(file, variant.value, exact_penalty)
-    except (ValueError, OSError, MemoryError) as error:
-        if is_exhausted(error):
-            return report_exhausted(file, "in reading it", json_lines=json_lines)
-        return report_error(file, describe(error), json_lines=json_lines)
-    wanted = [f for f in FormatName if not formats or f in formats]
-    try:
-        bits = family_folder.parse_member(member, instance.family)
-        family_folder.refuse_large(instance.family, wanted, two_actions=two_actions)
-        if two_actions:
-            family_folder.refuse_two_actions(instance.family, formulation.value)
-        if start:
-            family_folder.refuse_start(wanted, two_actions=two_actions)
-    except ValueError as error:
-        message = f"{file}: {describe(error)}"
-        return report_error(file, message, json_lines=json_lines)
-    for warning in source.warnings:
-        say(f"olivine: warning: {warning}")
-    stages = family_folder.stages(wanted, start=start)
-    reached = _Reached(stages)
-    try:
-        with (
-            progress_bar("generate", len(stages), json_lines) as progress,
-            staged(
-                output,
-                force=force,
-                stale=family_folder.OURS,
-                last=family_folder.DESCRIPTION,
-            ) as stage,
-        ):
-            reached.show_on(progress)
-            left = time_limit and time_limit - (time.process_time() - begun)
-            # Not around what follows: once the files move, the run is done.
-            with limited(left and max(left, _LEAST)):
-                record = family_folder.write_folder(
-                    stage,
-                    instance,
-                    source,
-                    wanted,
-                    formulation.value,
-                    bits,
-                    reader,
-                    two_actions=two_actions,
-                    start=start,
-                    at=reached.at,
-                )
-    except (Exception, OutOfTimeError) as error:
-        late = isinstance(error, OutOfTimeError)
-        if not late and not is_exhausted(error):
-            if not isinstance(error, ValueError | OSError):
-                raise
-            # A ValueError here means numbers that a format cannot hold.
-            message = describe(error, str(output))
-            return report_error(file, message, json_lines=json_lines)
-        limit = want_of_memory()
-        if late:
-            limit = f"limit of {time_limit:g} s of CPU time reached"
-        reason = (
-            f"{limit} at {reached.name}, "
-            f"{stages.index(reached.name)} of {len(stages)} steps done; "
-            "nothing is written"
-        )
-        return report_unknown(file, reason, json_lines=json_lines)
-    record = {"file": file, "directory": str(output)} | record
-    record["warnings"] = list(source.warnings)
-    record["seconds"] = round(time.perf_counter() - clock, 6)
+
+def _is_below(file: str, folder: Path) -> bool:
+    return folder.resolve() in Path(file).resolve().parents
+
+
+def _check(output: Path, job: Job) -> None:
+    """Refuse a folder that is not empty, or has an input or one name twice."""
+    if output.is_dir() and not job.force and any(output.iterdir()):
+        raise ValueError(f"{output}: the folder is not empty; --force writes into it")
+    for file, place in job.places.items():
+        if place == output / MANIFEST:
+            raise ValueError(
+                f"{file} and the manifest would both be written to {place}"
+            )
+        if file != STANDARD_INPUT and _is_below(file, output):
+            raise ValueError(f"{file} is an input and lies in {output}")
+    output.mkdir(parents=True, exist_ok=True)
+    check_outputs([output / MANIFEST])
+
+
+def _write_all(
+    job: Job,
+    inputs: Sequence[tuple[str, str | None]],
+    manifest: Path,
+    jobs: int,
+    json_lines: bool,
+) -> ExitStatus:
+    """Write every folder, and a line of the manifest as each is whole."""
+    from .common import family_folder  # noqa: F401 (for all children)
+
+    statuses = []
+    with (
+        open(manifest, "w", encoding="ascii") as rows,
+        progress_bar("generate", len(inputs), json_lines) as progress,
+    ):
+        for record, status in each_input(job, inputs, jobs):
+            statuses.append(status)
+            row = {key: record[key] for key in record if key != "traceback"}
+            rows.write(json.dumps(row) + "\n")
+            rows.flush()
+            _report(record, json_lines, brief=True)
+            progress.advance(progress.task_ids[0])
+    return worst(statuses)
+
+
+def _report(record: dict[str, Any], json_lines: bool, *, brief: bool = False) -> None:
+    if "traceback" in record:
+        sys.stderr.write(record["traceback"])
     if json_lines:
         print_json(record)
+    elif "error" in record:
+        say(f"olivine: {record['error']}")
+    elif "reason" in record:
+        say(f"olivine: {record['file']}: {record['reason']}")
     else:
-        _show(record)
-    return ExitStatus.DONE
+        _show(record, brief)
 
 
-class _Reached:
-    """The step that a run is at, on the progress bar and for a limit's message."""
+class _Steps:
+    """The steps of a run, on the progress bar."""
 
     def __init__(self, stages: list[str]) -> None:
-        self._stages = stages
-        self._progress: Progress | Unseen | None = None
-        self.name = stages[0]
+        self.stages = stages
 
-    def show_on(self, progress: Progress | Unseen) -> None:
-        """Show the steps on a bar from now on."""
-        self._progress = progress
-
-    def at(self, name: str) -> None:
-        """Note that a step begins."""
-        self.name = name
-        if self._progress is None:
-            return
-        for task in self._progress.task_ids:
-            done = self._stages.index(name)
-            self._progress.update(task, completed=done, description=name)
+    def show(self, progress: Progress | Unseen, name: str) -> None:
+        """Show that a step begins."""
+        for task in progress.task_ids:
+            done = self.stages.index(name)
+            progress.update(task, completed=done, description=name)
 
 
-def _show(record: dict[str, Any]) -> None:
-    sizes = record["three_sat"]
+def _show(record: dict[str, Any], brief: bool) -> None:
+    sizes, known = record["three_sat"], record.get("known")
     tell(
         f"{record['directory']}: {record['variant']}, penalty {record['penalty']}, "
         f"3-SAT form with {sizes['variables']} variables and {sizes['clauses']} "
-        "clauses"
+        "clauses" + (f", optimum {known['optimum'] or 'not known'}" if known else "")
     )
-    for name, size in record["files"].items():
+    for name, size in {} if brief else record["files"].items():
         check = record["read_back"].get(name, "")
         tell(f"  {name:14} {size:>12,} bytes  {check}".rstrip())

@@ -5,8 +5,7 @@ from __future__ import annotations
 import enum
 import sys
 import time
-import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -18,17 +17,8 @@ from .common import options
 from .common.certificates import Target, certify, targets
 from .common.command import verb
 from .common.console import progress_bar
-from .common.memory import is_exhausted, want_of_memory
-from .common.output import (
-    ExitStatus,
-    describe,
-    internal,
-    print_json,
-    report_error,
-    say,
-    worst,
-)
-from .common.parallel import in_parallel
+from .common.output import ExitStatus, describe, print_json, report_error, say, worst
+from .common.parallel import Result, each_input, guarded
 from .common.reading import Reading, expand
 from .common.tables import show
 
@@ -64,27 +54,18 @@ class Job:
     certificates: Mapping[str, Target] | None = None
     engine: str = "highs"
 
-    def __call__(self, file: str) -> tuple[Record, ExitStatus]:
+    def __call__(self, file: str) -> Result:
         """Verify one file; whatever happens becomes a record."""
-        start = time.perf_counter()
-        try:
-            return self._verify(file, start)
-        except Exception as error:
-            if is_exhausted(error):
-                record = {"file": file, "error": f"{file}: {want_of_memory()}"}
-                return record, ExitStatus.UNDECIDED
-            text = f"{file}: {internal(error)}"
-            trace = "".join(traceback.format_exception(error))
-            record = {"file": file, "error": text, "traceback": trace}
-            return record, ExitStatus.FAILED
+        return guarded(self._verify, file)
 
     def instance(self, file: str) -> tuple[DimacsFile | None, Instance]:
         """Read a file: what was read, if it is a file, and the instance it is."""
         return self.reading.read_instance(file, self.variant, self.penalty)
 
-    def _verify(self, file: str, start: float) -> tuple[Record, ExitStatus]:
+    def _verify(self, file: str) -> Result:
         from ..reduction.verify.verification import verify_instance
 
+        start = time.perf_counter()
         try:
             source, instance = self.instance(file)
         except (ValueError, OSError) as error:
@@ -158,9 +139,7 @@ def verify(
             "as DRAT and LRAT, for other checkers.",
         ),
     ] = None,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=1, help="Files verified at a time.")
-    ] = 1,
+    jobs: options.Jobs = 1,
     seed: options.Seed = 0,
     strict: options.StrictReading = False,
     input_format: options.ReadAs = None,
@@ -210,7 +189,10 @@ def verify(
     statuses: list[ExitStatus] = []
     records: list[Record] = []
     with progress_bar("verifying", len(inputs), json_lines) as progress:
-        for record, status in _results(job, inputs, jobs):
+        if jobs > 1:
+            from ..reduction.verify import verification  # noqa: F401 (for all children)
+
+        for record, status in each_input(job, inputs, jobs):
             statuses.append(status)
             _announce(record, json_lines)
             if json_lines:
@@ -221,22 +203,6 @@ def verify(
     if not json_lines:
         show(records)
     return worst(statuses)
-
-
-def _results(
-    job: Job, inputs: list[tuple[str, str | None]], jobs: int
-) -> Iterator[tuple[Record, ExitStatus]]:
-    """Yield results in the order of the inputs."""
-    files = [file for file, error in inputs if error is None]
-    if jobs > 1:
-        from ..reduction.verify import verification  # noqa: F401 (for all children)
-
-    results = in_parallel(job, files, jobs) if jobs > 1 else map(job, files)
-    for file, error in inputs:
-        if error is None:
-            yield next(results)
-        else:
-            yield {"file": file, "error": error}, ExitStatus.BAD_INPUT
 
 
 def say_failures(file: str, routes: Mapping[str, Record]) -> None:

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .output import ExitStatus, describe, internal_error
-from .outputs import check_outputs
-from .reading import STANDARD_INPUT
+from .outputs import check_outputs, places
 
 if TYPE_CHECKING:
     from ...reduction.family.instance import Instance
@@ -40,17 +39,9 @@ def targets(
             "and this is a file"
         )
     found: dict[str, Target] = {}
-    owner: dict[str, str] = {}
-    for file in files:
-        name = "stdin" if file == STANDARD_INPUT else Path(file).name
-        if name in owner:
-            raise ValueError(
-                f"{owner[name]} and {file} would have the same certificate, "
-                f"{certificate / name}.json: verify them one by one"
-            )
-        owner[name] = file
-        place = None if proofs is None else str(proofs / name)
-        found[file] = Target(str(certificate / f"{name}.json"), place)
+    for file, made in places(files, certificate, ".json").items():
+        place = None if proofs is None else str(proofs / made.stem)
+        found[file] = Target(str(made), place)
     certificate.mkdir(parents=True, exist_ok=True)
     _check(found, files)
     return found

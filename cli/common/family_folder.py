@@ -3,9 +3,10 @@
 import json
 import platform
 from collections.abc import Callable, Collection
+from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ from ...reduction.formula.prepare import Used
 from ...reduction.program.optimum import least_difference, round_to_possible
 from ...reduction.program.program import ReductionModel, build
 from ...reduction.program.solve import start_of
+from ...reduction.verify.routes import best_assignment
+from ...reduction.verify.verification import Verification, verify_instance
 from ...solvers.files import write_text
 from ...solvers.milp.solutions import start_texts
 from ...solvers.model.integer_form import IntegerForm
@@ -59,6 +62,43 @@ _PROGRAMS = frozenset({"lp", "mps"})
 _LIBRARIES = ("highspy", "networkx", "numpy", "pulp", "python-sat")
 
 
+class Request(NamedTuple):
+    """What to write of a family."""
+
+    wanted: Collection[str]  # names of `FILES`
+    formulation: str
+    member: NDArray[np.bool_]  # whose rewards graphs and models have
+    two_actions: bool = False
+    start: bool = False
+    solve: bool = False
+    engine: str = "highs"  # that reads the program files back
+
+
+def request(
+    family: Family,
+    wanted: Collection[str],
+    formulation: str,
+    member: str | None = None,
+    *,
+    two_actions: bool = False,
+    start: bool = False,
+    **more: Any,
+) -> Request:
+    """Check what is asked for before anything is written; ValueError if it fails."""
+    bits = parse_member(member, family)
+    if two_actions or _GRAPHS.intersection(wanted):
+        from . import family_graphs  # loads networkx
+
+        family_graphs.refuse_large(family, two_actions=two_actions)
+    if two_actions:
+        _refuse_two_actions(family, formulation)
+    if start and two_actions:
+        raise ValueError("--start is a point of the family's own actions, not of trees")
+    if start and not _PROGRAMS.intersection(wanted):
+        raise ValueError("--start goes with --format lp or mps")
+    return Request(wanted, formulation, bits, two_actions, start, **more)
+
+
 def parse_member(text: str | None, family: Family) -> NDArray[np.bool_]:
     """Read the bits of a member; fresh variables that are left out are filled in."""
     three_sat, n = family.three_sat, family.n_variables
@@ -78,16 +118,8 @@ def parse_member(text: str | None, family: Family) -> NDArray[np.bool_]:
     )
 
 
-def refuse_start(wanted: Collection[str], *, two_actions: bool) -> None:
-    """Refuse a start for solvers where there is no program that it is a point of."""
-    if two_actions:
-        raise ValueError("--start is a point of the family's own actions, not of trees")
-    if not _PROGRAMS.intersection(wanted):
-        raise ValueError("--start goes with --format lp or mps")
-
-
-def refuse_two_actions(family: Family, formulation: str) -> None:
-    """Refuse what cannot have two actions a state, before anything is written."""
+def _refuse_two_actions(family: Family, formulation: str) -> None:
+    """Refuse what cannot have two actions a state."""
     if not family.mdp().is_layered:
         layered = ", ".join(v for v in Variant if v.declaration.variable_states)
         raise ValueError(
@@ -102,17 +134,9 @@ def refuse_two_actions(family: Family, formulation: str) -> None:
         )
 
 
-def refuse_large(
-    family: Family, wanted: Collection[str], *, two_actions: bool = False
-) -> None:
-    """Refuse a graph that would not fit, before anything is written."""
-    if two_actions or _GRAPHS.intersection(wanted):
-        from . import family_graphs  # loads networkx
-
-        family_graphs.refuse_large(family, two_actions=two_actions)
-
-
-def stages(wanted: Collection[str], *, start: bool = False) -> list[str]:
+def stages(
+    wanted: Collection[str], *, start: bool = False, solve: bool = False
+) -> list[str]:
     """Name the steps of `write_folder` in order; a file's is called as the file."""
     files = [FILES[name] for name in FILES if name in wanted]
     programs = [file for file in files if file.startswith("program.")]
@@ -120,60 +144,63 @@ def stages(wanted: Collection[str], *, start: bool = False) -> list[str]:
     graph = ["the graph"] if _GRAPHS.intersection(wanted) else []
     model = ["the model of the program", *["the start"] * start, *programs]
     model = model if programs else []
-    return [FORMULA, *graph, *others, "sizes and names", *model, DESCRIPTION]
+    known = ["the optimum"] * solve
+    return [FORMULA, *known, *graph, *others, "sizes and names", *model, DESCRIPTION]
 
 
 def write_folder(
     stage: Path,
     instance: Instance,
     source: DimacsFile,
-    wanted: Collection[str],
-    formulation: str,
-    member: NDArray[np.bool_],
-    engine: str = "highs",
-    *,
-    two_actions: bool = False,
-    start: bool = False,
+    asked: Request,
     at: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Write all files and return what to say; `at` gets each stage as it begins."""
-    family = instance.family
+    family, wanted = instance.family, asked.wanted
     at(FORMULA)
     write_dimacs(family.three_sat.as_formula(), stage / FORMULA)
+    answer, known = None, {}
+    if asked.solve:
+        at("the optimum")
+        answer = _solve(instance)
+        known = {"known": _known(answer)}
     graphs = {name: FILES[name] for name in _GRAPHS.intersection(wanted)}
     if graphs:
         from .family_graphs import write_graphs  # loads networkx
 
-        write_graphs(stage, family, member, graphs, at, two_actions=two_actions)
-    mdp = family.mdp(member)
-    _write_models(stage, TwoActions(mdp).mdp if two_actions else mdp, wanted, at)
+        two_actions = asked.two_actions
+        write_graphs(stage, family, asked.member, graphs, at, two_actions=two_actions)
+    mdp = family.mdp(asked.member)
+    _write_models(stage, TwoActions(mdp).mdp if asked.two_actions else mdp, wanted, at)
     del mdp
     at("sizes and names")
     description = {
         "provenance": _provenance(instance, source),
-        **_describe_family(family, member, instance.used),
+        **_describe_family(family, asked.member, instance.used),
+        **known,
     }
+    checks: dict[str, str] = {}
     model = None
-    if two_actions:
+    if asked.two_actions:
         from ...algorithms.olive_program.model import program_model  # few ask for it
 
         trees, program = two_action_program(family.program())
         model = program_model(program).model
         description["two_actions"] = _describe_trees(trees, program)
-    checks: dict[str, str] = {}
     if _PROGRAMS.intersection(wanted):
         at("the model of the program")
         begin = {}
         if model is None:
-            built = build(family, formulation)
+            built = build(family, asked.formulation)
             model = built.model
-            if start:
+            if asked.start:
                 at("the start")
-                begin = {"start": _write_start(stage, built)}
+                best = None if answer is None else best_assignment(answer.routes)
+                begin = {"start": _write_start(stage, built, best)}
             del built
         family.forget()  # the files are made of the model alone
         description["program"], checks = _write_program(
-            stage, instance, wanted, formulation, model, engine, at, two_actions
+            stage, instance, asked, model, answer, at
         )
         description["program"] = begin | description["program"]
     at(DESCRIPTION)
@@ -188,15 +215,41 @@ def write_folder(
         "three_sat": {"variables": family.n_variables, "clauses": family.n_clauses},
         "variant": str(family.variant),
         "penalty": str(family.penalty),
-        "formulation": formulation,
+        "formulation": asked.formulation,
         "sizes": description["sizes"],
+        **known,
         "files": {name: (stage / name).stat().st_size for name in names},
         "read_back": checks,
     }
 
 
-def _write_start(stage: Path, built: ReductionModel) -> dict[str, Any]:
-    assignment = start_of(built.family)
+def _solve(instance: Instance, time_limit: float | None = None) -> Verification:
+    """Find and prove the optimum, by routes that need no MILP engine."""
+    answer = verify_instance(
+        instance, routes=("sat", "maxsat", "witness"), time_limit=time_limit
+    )
+    if answer.contradictions:
+        raise ContradictionError("; ".join(answer.contradictions))
+    return answer
+
+
+def _known(answer: Verification) -> dict[str, Any]:
+    """Say what is proved, and by which routes."""
+    optimum = None if answer.optimum is None else str(answer.optimum)
+    return {
+        "satisfiable": answer.satisfiable,
+        "unsatisfied": answer.unsatisfied,
+        "optimum": optimum,
+        "optimum_by": list(answer.optimum_by),
+    }
+
+
+def _write_start(
+    stage: Path, built: ReductionModel, assignment: NDArray[np.bool_] | None
+) -> dict[str, Any]:
+    """Write a start from the assignment, or from one of a short search."""
+    if assignment is None:
+        assignment = start_of(built.family)
     point = built.point(assignment)
     value = built.model.objective_value(point)
     values = IntegerForm(built.model).completed(point, value)
@@ -305,20 +358,19 @@ def _remarks(family: Family, formulation: str, two_actions: bool) -> tuple[str, 
 def _write_program(
     stage: Path,
     instance: Instance,
-    wanted: Collection[str],
-    formulation: str,
+    asked: Request,
     model: LinearModel,
-    engine: str,
+    answer: Verification | None,
     at: Callable[[str], None],
-    two_actions: bool,
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Write the program files and read them back; their maps, and the checks."""
+    formulation = asked.formulation
     paths = {
         FILES[name]: writer
         for name, writer in (("lp", write_lp), ("mps", write_mps))
-        if name in wanted
+        if name in asked.wanted
     }
-    remarks, maps = _remarks(instance.family, formulation, two_actions), []
+    remarks, maps = _remarks(instance.family, formulation, asked.two_actions), []
     for file, writer in paths.items():
         at(file)
         maps.append(writer(model, stage / file, remarks))
@@ -332,20 +384,22 @@ def _write_program(
     }
     if instance.family.n_clauses > READ_BACK_CLAUSES[formulation]:
         return description, dict.fromkeys(paths, "not solved: too large to be quick")
-    return description, _read_back(stage, instance, list(paths), engine)
+    answer = answer or _solve(instance, READ_BACK_SECONDS)
+    known = answer.optimum
+    return description, _read_back(stage, instance, list(paths), asked.engine, known)
 
 
 def _read_back(
-    stage: Path, instance: Instance, files: list[str], engine: str
+    stage: Path,
+    instance: Instance,
+    files: list[str],
+    engine: str,
+    known: Fraction | None,
 ) -> dict[str, str]:
     """Solve program files with an engine; compare optima that floats can tell apart."""
-    from ...reduction.verify.verification import verify_instance
     from ...solvers.milp.engines import engines, read_optimum
 
     family = instance.family
-    known = verify_instance(
-        instance, routes=("sat", "maxsat", "witness"), time_limit=READ_BACK_SECONDS
-    ).optimum
     checks, name = {}, engines()[engine].title
     if engines()[engine].read is None:
         return dict.fromkeys(files, f"not solved: {name} reads no files here")

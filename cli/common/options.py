@@ -111,6 +111,9 @@ InputFiles = Annotated[
         show_default=False,
     ),
 ]
+Jobs = Annotated[
+    int, typer.Option("--jobs", "-j", min=1, help="Files worked on at a time.")
+]
 Json = Annotated[
     bool,
     typer.Option("--json", help="Print one JSON object per result, each on a line."),

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from .reading import STANDARD_INPUT
@@ -30,6 +30,22 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[str] = ()) ->
         check_not_input(targets, source)
     for output in targets.values():
         check_writable(output)
+
+
+def places(files: Sequence[str], folder: Path, suffix: str = "") -> dict[str, Path]:
+    """Give each formula its place below a folder by name; ValueError if two clash."""
+    found: dict[str, Path] = {}
+    owner: dict[Path, str] = {}
+    for file in files:
+        name = "stdin" if file == STANDARD_INPUT else Path(file).name
+        found[file] = place = folder / f"{name}{suffix}"
+        if place in owner:
+            raise ValueError(
+                f"{owner[place]} and {file} would both be written to {place}: give "
+                "them one by one"
+            )
+        owner[place] = file
+    return found
 
 
 def _names(target: Path) -> list[object]:

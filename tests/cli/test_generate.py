@@ -7,12 +7,13 @@ import stat
 import sys
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from olivine.algorithms.mdp.two_actions import TwoActions
 from olivine.algorithms.olive_program.program import two_action_program
-from olivine.cli.common.family_folder import FILES, stages, write_folder
+from olivine.cli.common.family_folder import FILES, request, stages, write_folder
 from olivine.reduction.export.graphs import read_graphml, read_node_link
 from olivine.reduction.family.graph import mdp_from_graph
 from olivine.reduction.family.instance import Instance
@@ -409,12 +410,109 @@ def test_at_the_time_limit_nothing_is_written(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("wanted", [list(FILES), ["lp"], ["drn"], ["mps", "dot"]])
-def test_the_steps_are_those_named(tmp_path, wanted: list[str]) -> None:
+@pytest.mark.parametrize("solve", [False, True])
+def test_the_steps_are_those_named(tmp_path, wanted: list[str], solve: bool) -> None:
     source = read_dimacs(FULL2)
     instance = Instance.of(source.formula, "paper", None)
     begun: list[str] = []
-    member = np.zeros(instance.family.n_variables, dtype=np.bool_)
-    write_folder(
-        tmp_path, instance, source, wanted, "faithful", member, at=begun.append
-    )
-    assert begun == stages(wanted)
+    asked = request(instance.family, wanted, "faithful", solve=solve)
+    write_folder(tmp_path, instance, source, asked, begun.append)
+    assert begun == stages(wanted, solve=solve)
+
+
+# ------------------------------------------------------------- several formulas
+
+LP = ["--format", "lp", "--formulation", "projected"]
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    lines = (folder / "manifest.jsonl").read_text("ascii").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.children)])
+def test_a_folder_of_formulas(tmp_path, jobs: int) -> None:
+    """What is bad has its line in the manifest, and the others are written."""
+    given, out = tmp_path / "given", tmp_path / "out"
+    (given / "below").mkdir(parents=True)
+    for place, text in {
+        "a.cnf": "p cnf 1 1\n1 0\n",
+        "below/b.cnf": "p cnf 1 2\n1 0\n-1 0\n",
+        "bad.cnf": "p cnf 1 1\nx 0\n",
+        "empty.cnf": "p cnf 0 0\n",
+        "e\u00e9\udce9.cnf": "p cnf 1 1\n0\n",  # a name that is not UTF-8
+    }.items():
+        (given / place).write_text(text)
+    arguments = ["generate", given, "-o", out, *LP, "--solve", "--jobs", jobs]
+    done = olivine(*arguments, "--json")
+    assert done.status == 2
+    found = rows(out)
+    assert found == [json.loads(line) for line in done.out.splitlines()]
+    files = sorted(str(p) for p in given.rglob("*.cnf"))
+    assert [row["file"] for row in found] == files
+    known = {Path(row["file"]).name: row.get("known") for row in found}
+    assert known["a.cnf"] | known["empty.cnf"] == {
+        "satisfiable": True,
+        "unsatisfied": 0,
+        "optimum": "1",
+        "optimum_by": ["sat", "maxsat", "witness"],
+    }
+    assert known["b.cnf"]["optimum"] == "5/6"
+    assert known["b.cnf"]["unsatisfied"] == 1
+    assert known["bad.cnf"] is None
+    assert "bad.cnf:2: " in found[files.index(str(given / "bad.cnf"))]["error"]
+    written = {row["file"]: Path(row["directory"]) for row in found if "files" in row}
+    assert {place.name for place in out.iterdir()} == {
+        "manifest.jsonl",
+        *(Path(file).name for file in written),
+    }
+    for file, folder in written.items():
+        alone = tmp_path / "alone" / Path(file).name
+        assert olivine("generate", file, "-o", alone, *LP, "--solve").status == 0
+        assert (
+            names(alone)
+            == names(folder)
+            == {"family.json", "program.lp", "three_sat.cnf"}
+        )
+        for name in names(alone):
+            assert (alone / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_formulas_below_the_output_are_not_read(tmp_path) -> None:
+    (tmp_path / "a.cnf").write_text("p cnf 1 1\n1 0\n")
+    for more in ([], ["--force"]):
+        done = olivine("generate", tmp_path, "-o", tmp_path / "out", *LP, *more)
+        assert done.status == 0
+        assert names(tmp_path / "out") == {"a.cnf", "manifest.jsonl"}
+        assert len(rows(tmp_path / "out")) == 1
+
+
+@pytest.mark.parametrize("other", ["sub/a.cnf", "manifest.jsonl"])
+def test_folders_that_would_clash(tmp_path, other: str) -> None:
+    (tmp_path / "sub").mkdir()
+    for name in ("a.cnf", other):
+        (tmp_path / name).write_text("p cnf 1 1\n1 0\n")
+    out = tmp_path / "out"
+    done = olivine("generate", tmp_path / "a.cnf", tmp_path / other, "-o", out, *LP)
+    assert done.status == 2
+    assert "would both be written to" in done.err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("place", ["manifest.jsonl", "a.cnf/three_sat.cnf"])
+def test_an_input_in_the_output_is_refused(tmp_path, place: str) -> None:
+    out = tmp_path / "out"
+    (out / "a.cnf").mkdir(parents=True)
+    for file in (tmp_path / "a.cnf", out / place):
+        file.write_text("p cnf 1 1\n1 0\n")
+    arguments = [tmp_path / "a.cnf", out / place, "-o", out, "--force"]
+    assert olivine("generate", *arguments, *LP).status == 2
+    assert (out / place).read_text() == "p cnf 1 1\n1 0\n"
+
+
+def test_the_start_is_the_best_assignment_known(tmp_path) -> None:
+    out = tmp_path / "out"
+    done = olivine("generate", FULL2, "-o", out, *LP, "--solve", "--start", "--json")
+    assert done.status == 0
+    start = json.loads((out / "family.json").read_text())["program"]["start"]
+    assert start == {"value": done.record["known"]["optimum"], "unsatisfied": 1}
