@@ -323,7 +323,8 @@ def _write_all(
     json_lines: bool,
 ) -> ExitStatus:
     """Write every folder, and a line of the manifest as each is whole."""
-    from .common import family_folder  # noqa: F401 (for all children)
+    if jobs > 1:
+        from .common import family_graphs  # noqa: F401 (for all children)
 
     statuses = []
     with (
