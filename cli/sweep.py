@@ -83,6 +83,7 @@ def sweep(
     Example: [bold]olivine sweep examples/phase.toml -o rows.jsonl --figure p.svg[/bold]
     """
     from .common.outputs import check_outputs
+    from .common.reading import is_formula_name
     from .experiments.frame import cores, draw, work, written
     from .experiments.rows import check_results, open_rows, write_results
     from .experiments.summaries import show
@@ -97,14 +98,14 @@ def sweep(
             if parquet.suffix.lower() != ".parquet":
                 raise ValueError(f"{parquet}: a Parquet table's name ends in .parquet")
             check_results(parquet)
+        if is_formula_name(output.name):
+            raise ValueError(f"{output}: by its name a formula, not a file of rows")
         check_outputs([output, figure, parquet], [str(file), *plan.files])
     except (ValueError, OSError) as error:
         return report_error(str(file), describe(error), json_lines=json_lines)
     statuses: list[ExitStatus] = []
     try:
-        with open_rows(
-            output, plan.says, {u.key: u.check for u in plan.units}
-        ) as stored:
+        with open_rows(output, plan.says, {u.key for u in plan.units}) as stored:
             if stored.remark:
                 say(f"olivine: {stored.remark}")
             missing = [unit for unit in plan.units if unit.key not in stored.rows]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .common import options
-from .common.certificates import Target, certify, targets
+from .common.certificates import Target, certify, refuse_inside, targets
 from .common.command import verb
 from .common.console import progress_bar
 from .common.output import ExitStatus, describe, print_json, report_error, say, worst
@@ -170,6 +170,8 @@ def verify(
         several = len(inputs) != 1 or inputs[0][0] not in files
         found = [file for file, error in inputs if error is None]
         try:
+            if proofs is not None:
+                refuse_inside(proofs, files)
             places = targets(found, certificate, proofs, several) if found else {}
         except (ValueError, OSError) as error:
             return report_error(

@@ -55,6 +55,18 @@ def _check(found: Mapping[str, Target], files: Sequence[str]) -> None:
     check_exports([proofs for _, proofs in found.values() if proofs], outputs, files)
 
 
+def refuse_inside(output: Path, folders: Iterable[str]) -> None:
+    """Refuse a place for formulas in a folder whose formulas are read."""
+    for folder in map(os.path.realpath, folders):
+        if os.path.isdir(folder) and Path(os.path.realpath(output)).is_relative_to(
+            folder
+        ):
+            raise ValueError(
+                f"{output}: in the folder {folder}, whose formulas are read; there its "
+                "bound.cnf would be one more"
+            )
+
+
 def check_exports(
     folders: Iterable[str], outputs: Iterable[Path], files: Sequence[str]
 ) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import typer
 
-from ...algorithms.exact.own_code import raised
 from . import signals
 from .memory import is_exhausted, limited_memory, reached, why_too_small
 from .output import (
@@ -50,6 +49,8 @@ def verb(function: Callable[..., int]) -> Callable[..., None]:
         except SystemExit as end:  # an end without an answer is none
             if signals.received() is not None or is_broken_pipe(end):
                 raise
+            from ...algorithms.exact.own_code import raised
+
             say(f"olivine: ended from within by {raised(end)}")
             status = ExitStatus.BAD_INPUT
         except Exception as error:

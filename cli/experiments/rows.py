@@ -2,13 +2,14 @@
 
 A header line, then a line per row. One process writes each by one call, under a lock,
 so a kill cuts the last line at most: its unit is done again, as are failures, which
-have no row.
+have no row. A row ends in a digest of what stands before it: an edit of any kind shows.
 """
 
+import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -17,9 +18,9 @@ from typing import Any
 from ... import __version__
 from .units import Row
 
-FORMAT = 2
-Check = Callable[[Row], None]
+FORMAT = 3
 _MARK = "olivine-sweep"
+_SEAL = ', "sha256": "%s"}'
 SYNC = 1.0  # seconds between calls of fsync, for crashes of the machine
 
 
@@ -34,7 +35,7 @@ class RowFile:
     def append(self, row: Row) -> None:
         """Write a row, whole, and keep it."""
         self.rows[row["key"]] = row
-        _write(self._descriptor, row)
+        _write(self._descriptor, _sealed(row))
         if time.monotonic() - self._synced > SYNC:
             self.sync()
 
@@ -46,9 +47,9 @@ class RowFile:
 
 @contextmanager
 def open_rows(
-    path: Path, sweep: Mapping[str, Any], checks: Mapping[str, Check]
+    path: Path, sweep: Mapping[str, Any], keys: Collection[str]
 ) -> Iterator[RowFile]:
-    """Open or begin a sweep's rows; `checks`: by key, what raises for a bad row."""
+    """Open or begin a sweep's rows, which have some of the keys."""
     header = {_MARK: FORMAT, "version": __version__, "sweep": sweep}
     header = json.loads(json.dumps(header))
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
@@ -56,7 +57,7 @@ def open_rows(
     try:
         _lock(descriptor, path)
         whole, torn = _lines(descriptor)
-        rows = _read(path, whole, torn, header, checks)
+        rows = _read(path, whole, torn, header, keys)
         remark = ""
         if torn:
             os.ftruncate(descriptor, os.fstat(descriptor).st_size - len(torn))
@@ -65,7 +66,7 @@ def open_rows(
                 "out, and what it was of is done again"
             )
         if not whole:
-            _write(descriptor, header)
+            _write(descriptor, _line(header))
         file = RowFile(descriptor, rows, remark)
         yield file
         file.sync()
@@ -81,9 +82,21 @@ def _lines(descriptor: int) -> tuple[list[bytes], bytes]:
     return whole, torn
 
 
-def _write(descriptor: int, value: Mapping[str, Any]) -> None:
+def _line(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, allow_nan=False).encode("ascii")
+
+
+def _sealed(row: Row) -> bytes:
+    return _with_seal(_line(row)[:-1])
+
+
+def _with_seal(text: bytes) -> bytes:
+    return text + (_SEAL % hashlib.sha256(text).hexdigest()).encode("ascii")
+
+
+def _write(descriptor: int, line: bytes) -> None:
     """Append one line; all of it or, where the disk is full, nothing."""
-    line = json.dumps(value, allow_nan=False).encode("ascii") + b"\n"
+    line += b"\n"
     before = os.fstat(descriptor).st_size
     try:
         left = memoryview(line)
@@ -111,7 +124,7 @@ def _read(
     whole: list[bytes],
     torn: bytes,
     header: Mapping[str, Any],
-    checks: Mapping[str, Check],
+    keys: Collection[str],
 ) -> dict[str, Row]:
     if not whole:
         begun = json.dumps(header).encode("ascii")
@@ -123,14 +136,13 @@ def _read(
     for number, line in enumerate(whole[1:], 2):
         row = _parsed(path, number, line)
         key = row.get("key")
-        if not isinstance(key, str) or key not in checks:
+        if not isinstance(key, str) or key not in keys:
             raise ValueError(f"{path}:{number}: {key!r} is no unit of this sweep")
         if key in rows:
             raise ValueError(f"{path}:{number}: a second row of {key!r}")
-        try:
-            checks[key](row)
-        except ValueError as error:
-            raise ValueError(f"{path}:{number}: damaged: {error}") from None
+        if line != _with_seal(line.rpartition(b', "sha256": "')[0]):
+            raise ValueError(f"{path}:{number}: damaged: it is not as it was written")
+        del row["sha256"]
         rows[key] = row
     return rows
 
@@ -163,10 +175,10 @@ def _check_header(
             "would be, so take a new file"
         )
     said, says = found.get("sweep"), wanted["sweep"]
-    if said == says:
+    if found == wanted:
         return
-    if not isinstance(said, dict):
-        raise ValueError(f"{path}:1: damaged: no sweep")
+    if not isinstance(said, dict) or said == says:
+        raise ValueError(f"{path}:1: damaged: not a header")
     names = [k for k in {**says, **said} if says.get(k) != said.get(k)]
     raise ValueError(
         f"{path}: rows of another sweep, which differs in {', '.join(names)}; "

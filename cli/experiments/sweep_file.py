@@ -2,6 +2,7 @@
 
 import difflib
 import hashlib
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +26,7 @@ from .units import FormulaUnit, RandomJob, Unit, learning_units
 MOST_CLAUSES = 100_000_000
 MOST_LITERALS = 3 * MOST_CLAUSES
 LARGEST = 1 << 24  # bytes of a sweep file
+_DIGITS = 40
 
 
 @dataclass(frozen=True)
@@ -45,12 +47,19 @@ def read_sweep(path: Path) -> Sweep:
         if len(text) > LARGEST:
             raise ValueError(f"{path}: more than {LARGEST} bytes")
         given = tomllib.loads(text.decode())
-    except (ValueError, RecursionError) as error:  # also an integer of 5,000 digits
+    except (ValueError, RecursionError) as error:
+        if long := re.search(rb"([\w-]*)\s*=[^=]*?\d[\d_]{4299}", text):
+            line = text.count(b"\n", 0, long.end()) + 1
+            name = long[1].decode()
+            place = f"{path}:{line}: {name}"
+            raise ValueError(
+                f"{place}: an integer of more than {_DIGITS} digits"
+            ) from None
         raise ValueError(f"{path}: no TOML: {describe(error)}") from None
     try:
         kind = given.pop("kind", None)
         if kind not in _KINDS:
-            raise ValueError(f"kind: {kind!r} is none of {', '.join(_KINDS)}")
+            raise ValueError(f"kind: {kind!r:.60} is none of {', '.join(_KINDS)}")
         keys, make = _KINDS[kind]
         values = {name: default for name, (_, default) in keys.items()}
         for name, value in given.items():
@@ -58,19 +67,29 @@ def read_sweep(path: Path) -> Sweep:
                 near = difflib.get_close_matches(name, keys, 1, 0.5)
                 hint = f", did you mean {near[0]!r}?" if near else ""
                 raise ValueError(f"{name}: unknown{hint}; there are {', '.join(keys)}")
-            try:
-                values[name] = keys[name][0](name, value)
-            except OverflowError:
-                raise ValueError(f"{name}: an integer of too many digits") from None
+            _refuse_long(name, value)
+            values[name] = keys[name][0](name, value)
         units, says, files = make(values, path.parent)
         if not units:
             raise ValueError("nothing is to be done")
-    except (ValueError, OSError, OverflowError) as error:
+    except (ValueError, OSError) as error:
         raise ValueError(f"{path}: {describe(error)}") from None
     ((twice, count),) = Counter(unit.key for unit in units).most_common(1)
     if count > 1:
         raise ValueError(f"{path}: {twice!r} would be done twice")
     return Sweep(kind, units, {"kind": kind} | says, files)
+
+
+def _refuse_long(name: str, value: object) -> None:
+    """Refuse integers, wherever they stand in a value, that are no sizes or seeds."""
+    if isinstance(value, int) and abs(value) >= 10**_DIGITS:
+        raise ValueError(f"{name}: an integer of more than {_DIGITS} digits")
+    if isinstance(value, dict):
+        for key, each in value.items():
+            _refuse_long(f"{name}.{key}", each)
+    elif isinstance(value, list):
+        for each in value:
+            _refuse_long(name, each)
 
 
 def _check_number(units: int) -> None:
@@ -85,13 +104,13 @@ Check = Callable[[str, Any], Any]
 def _words(name: str, value: Any) -> list[str]:
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, list) or not all(isinstance(w, str) for w in listed):
-        raise ValueError(f"{name}: {value!r} is no list of words")
+        raise ValueError(f"{name}: {value!r:.60} is no list of words")
     return list(dict.fromkeys(listed))
 
 
 def _word(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{name}: {value!r} is no word")
+        raise ValueError(f"{name}: {value!r:.60} is no word")
     return value
 
 
@@ -100,7 +119,7 @@ def _chosen(known: Sequence[str]) -> Check:
         words = _words(name, value)
         for word in words:
             if word not in known:
-                raise ValueError(f"{name}: {word!r} is none of {', '.join(known)}")
+                raise ValueError(f"{name}: {word!r:.60} is none of {', '.join(known)}")
         if not words:
             raise ValueError(f"{name}: none is named; leave it out for the default")
         return words
@@ -111,7 +130,7 @@ def _chosen(known: Sequence[str]) -> Check:
 def _count(least: int) -> Check:
     def check(name: str, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise ValueError(f"{name}: {value!r} is no integer from {least} on")
+            raise ValueError(f"{name}: {value!r:.60} is no integer from {least} on")
         return value
 
     return check
@@ -120,7 +139,7 @@ def _count(least: int) -> Check:
 def _positive(name: str, value: Any) -> float:
     good = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not good or not 0 < value < float("inf"):
-        raise ValueError(f"{name}: {value!r} is no positive number")
+        raise ValueError(f"{name}: {value!r:.60} is no positive number")
     return float(value)
 
 
@@ -135,7 +154,7 @@ def _penalty(name: str, value: Any) -> Any:
 
 def _table(name: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"{name}: {value!r} is no table")
+        raise ValueError(f"{name}: {value!r:.60} is no table")
     return value
 
 

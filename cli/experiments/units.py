@@ -6,9 +6,7 @@ whatever happens; one with "error" is of a failure and no result.
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -24,99 +22,6 @@ if TYPE_CHECKING:
 Row = dict[str, Any]  # ``key``, ``exit`` (an exit status), and what is found
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
-
-
-_RATIONAL = re.compile(r"-?\d+(/0*[1-9]\d*|(\.\d+)?(e[+-]?\d{1,3})?)")
-
-
-def _is_rational(value: Any) -> bool:
-    return isinstance(value, str) and _RATIONAL.fullmatch(value) is not None
-
-
-def _is_rational_or_none(value: Any) -> bool:
-    return value is None or _is_rational(value)
-
-
-def _is_routes(value: Any) -> bool:
-    return isinstance(value, dict) and all(
-        isinstance(found, dict)
-        and _is_text(found.get("status"))
-        and _is_number(found.get("seconds"))
-        and all(_is_text(found.get(k, "")) for k in ("formulation", "engine"))
-        for found in value.values()
-    )
-
-
-def _is_curve(value: Any) -> bool:
-    if not isinstance(value, dict):
-        return False
-    at, values = value.get("trajectories"), value.get("values")
-    return (
-        isinstance(at, list)
-        and isinstance(values, list)
-        and len(at) == len(values) > 0
-        and all(map(_is_count, at))
-        and all(map(_is_number, values))
-        and at == sorted(at)
-    )
-
-
-_ANY: dict[str, Callable[[Any], bool]] = {
-    "exit": lambda value: value in (0, 1, 3) and _is_count(value)
-}
-_OF_FORMULA = _ANY | {
-    "variant": _is_text,
-    "variables": _is_count,
-    "clauses": _is_count,
-    "satisfiable": lambda value: value is None or isinstance(value, bool),
-    "optimum": _is_rational_or_none,
-    "routes": _is_routes,
-}
-_OF_RUN = _ANY | {
-    "algorithm": _is_text,
-    "env": _is_text,
-    "params": _is_text,
-    "classes": _is_text,
-    "status": _is_text,
-    "reason": _is_text,
-    "seed": _is_count,
-}
-_OF_CURVE: dict[str, Callable[[Any], bool]] = {
-    "curve": _is_curve,
-    "exact": lambda value: isinstance(value, bool),
-    "optimal_value": _is_rational_or_none,
-    "epsilon": _is_number,
-}
-_OF_END: dict[str, Callable[[Any], bool]] = {
-    "value": _is_rational_or_none,
-    "suboptimality": _is_rational_or_none,
-    "trajectories": _is_count,
-}
-
-
-def _check(
-    row: Row, checks: Mapping[str, Callable[[Any], bool]], **same: object
-) -> None:
-    for name, good in checks.items():
-        if name not in row:
-            raise ValueError(f"{name}: missing")
-        if not good(row[name]):
-            raise ValueError(f"{name}: {str(row[name])[:40]!r} cannot be")
-    for name, value in same.items():
-        if row[name] != value:
-            raise ValueError(f"{name}: {row[name]!r}, where the key says {value!r}")
-
-
 class Unit(Protocol):
     """A piece of work with a row for a result."""
 
@@ -129,9 +34,6 @@ class Unit(Protocol):
 
     def __call__(self) -> Row:
         """Do it."""
-
-    def check(self, row: Row) -> None:
-        """Refuse, with a ValueError that names the place, a row that is not its."""
 
 
 @dataclass(frozen=True)
@@ -182,10 +84,6 @@ class FormulaUnit:
         record, status = self.job(self.file)
         return {"key": self.key, "exit": int(status)} | record
 
-    def check(self, row: Row) -> None:
-        """Refuse a row without what is summed up."""
-        _check(row, _OF_FORMULA, variant=self.job.variant)
-
 
 @dataclass(frozen=True)
 class LearningUnit:
@@ -210,15 +108,6 @@ class LearningUnit:
         from ...algorithms.learning import registry
 
         registry.get(self.run.algorithm)
-
-    def check(self, row: Row) -> None:
-        """Refuse a row without what is summed up."""
-        same = {"algorithm": self.run.algorithm, "env": self.run.env}
-        _check(row, _OF_RUN, **same, seed=self.seed)
-        if "curve" in row:
-            _check(row, _OF_CURVE)
-        if "curve" in row and row["status"] not in ("unknown", "refused"):
-            _check(row, _OF_END)
 
     def __call__(self) -> Row:
         """Run it in a child process, which cannot hang or exhaust this one."""

@@ -426,11 +426,19 @@ def test_an_export_replaces_no_input_and_no_certificate(tmp_path, name) -> None:
 
 
 def test_proofs_need_folders_of_their_own(tmp_path) -> None:
-    """A folder's file lies where the folder of its proofs would be."""
-    source = tmp_path / "in"
-    source.mkdir()
-    (source / "a.cnf").write_bytes(UNSATISFIABLE.read_bytes())
-    places = ["--certificate", tmp_path / "c", "--proofs", source]
-    done = olivine("verify", source, *ROUTES, *places)
-    assert (done.status, "Not a directory" in done.err) == (2, True)
-    assert (source / "a.cnf").read_bytes() == UNSATISFIABLE.read_bytes()
+    """A file lies there, or the next run would read its formula."""
+    source, other = tmp_path / "in", tmp_path / "other"
+    for folder in (source, other):
+        folder.mkdir()
+        (folder / "a.cnf").write_bytes(UNSATISFIABLE.read_bytes())
+    (tmp_path / "link").symlink_to(source)
+    for place, words in (
+        (other, "Not a directory"),
+        (source, "whose formulas are read"),
+        (tmp_path / "link" / "new", "whose formulas are read"),
+    ):
+        places = ["--certificate", tmp_path / "c", "--proofs", place]
+        done = olivine("verify", source, *ROUTES, *places)
+        assert (done.status, words in done.err) == (2, True)
+    assert [p.name for p in source.iterdir()] == ["a.cnf"]
+    assert (other / "a.cnf").read_bytes() == UNSATISFIABLE.read_bytes()

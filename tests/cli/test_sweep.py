@@ -75,6 +75,7 @@ def test_rows_sums_figure_and_table(plan, tmp_path):
         del row["seconds"]
         for route in row["routes"].values():
             del route["seconds"]
+    del found[-1]["sha256"]
     assert again == found[-1]
     text = figure.read_text()
     for words in ("satisfiable", "Optimum", "Seconds of each route", "5 variables"):
@@ -173,6 +174,14 @@ def test_rows_become_parquet(plan, tmp_path):
     ("text", "words"),
     [
         ("kind = 3.", "no TOML"),
+        (
+            'kind = "formulas"\nseed = ' + "1" * 5000,
+            ":2: seed: an integer of more than 40",
+        ),
+        (
+            'kind = "formulas"\nseed = 0x' + "f" * 5000,
+            "seed: an integer of more than 40",
+        ),
         ("a = 1", "kind: None is none of formulas, learning"),
         (SMALL + "penal = 3", "random.penal: unknown"),
         ('kind = "formulas"\nroute = ["sat"]', "did you mean 'routes'"),
@@ -584,3 +593,23 @@ def test_the_commands_of_the_page_run(tmp_path, monkeypatch):
         assert done.status in (0, 3), done.err
     for name in ("curves.svg", "curves.jsonl", "phase.svg", "rows.jsonl"):
         assert (tmp_path / name).stat().st_size > 1000
+
+
+def test_rows_are_no_formula_of_the_next_run(plan, tmp_path):
+    """Not by their name: the sweep could not be resumed from its own folder."""
+    done = olivine("sweep", plan(SMALL), "-o", tmp_path / "rows.cnf.gz")
+    assert (done.status, "by its name a formula" in done.err) == (2, True)
+    assert not (tmp_path / "rows.cnf.gz").exists()
+
+
+def test_a_table_of_a_file_whose_name_is_not_utf_8(plan, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    try:
+        (tmp_path / os.fsdecode(b"f\xff.cnf")).write_text("p cnf 1 1\n1 0\n")
+    except OSError:
+        pytest.skip("this system takes no such name")
+    file, table = plan('kind = "formulas"\nfiles = ["."]'), tmp_path / "t.parquet"
+    done = olivine("sweep", file, "-o", tmp_path / "rows.jsonl", "--parquet", table)
+    assert done.status == 0, done.err
+    (row,) = parquet.read_table(table).to_pylist()
+    assert row["file"] == f"{tmp_path}/f\\xff.cnf"
