@@ -23,6 +23,7 @@ _SIGNS = dict(zip(*[iter(_NAMES.split())] * 2, strict=True)) | {"ℝ": "mathbb R
 _FUNCTIONS = {
     **{name: rf"\{name}" for name in ("argmax", "argmin", "max", "min", "exp", "ln")},
     "log2": r"\log_2",
+    "log": r"\log",
     **{name: rf"\mathrm{{{name}}}" for name in ("gap", "cost", "dev", "tol")},
 }
 _HATS = str.maketrans({"ĝ": "g\u0302", "Ê": "E\u0302", "ŷ": "y\u0302", "â": "a\u0302"})

@@ -22,8 +22,8 @@ CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 STARRED = re.compile(r"(?<!\w)[VgQπu]\*(?!\*)")
 # What is to be typeset: LaTeX, powers and indices, hats, roots, stars.
 RAW = re.compile(
-    r"\$[^$\n]*\$|\\[a-z]{2,}|[_^]\{|\w\^\S|(?<![\w.])[A-Za-zα-ωΔΠΣ]_\w+|[\u0302√]|"
-    + STARRED.pattern
+    r"\$[^$\n]*\$|\\[a-z]{2,}|[_^]\{|\w\^\S|(?<![\w.])[A-Za-zα-ωΔΠΣ]_\w+|[\u0302√]"
+    r"|(?<![A-Za-z])[A-Za-zα-ω)][⁰¹²³⁴-⁹₀-₉]|" + STARRED.pattern
 )
 
 
@@ -86,6 +86,7 @@ def test_nothing_of_the_lecture_is_lost() -> None:
     cells = runpy.run_path(str(ROOT / "docs" / "site.py"))["cells"]
     lecture = cells((ROOT / "examples" / "lecture.ipynb").read_text("utf-8"))
     assert faults(re.sub("<svg.*?</svg>", "", lecture)) == []
+    assert "<math" in markdown.markdown(lecture, extensions=EXTENSIONS)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +97,7 @@ def test_nothing_of_the_lecture_is_lost() -> None:
         (r"The optima $(V^\star, g^\star)$, `V*` and `x_1` are code.", 0),
         ("The value V^π(s0), or 2^n.", 2),
         ("A state x_{h,a} and n_test draws of π̂, √n.", 4),
+        ("Of x⁰, s₀ and (m + 1)², not of 10⁵.", 3),
         ("snake_case, a cake_lpr and G_test_b.", 1),
         (r"The bound $\frac{1}{3m}$ is $\varepsilon$.", 0),
         (r"A raw \frac.", 1),
