@@ -20,8 +20,8 @@ from ..algorithms.classes import (
 from ..algorithms.classes.q_functions import FiniteQClass
 from ..algorithms.environments.finite_makers import HALF, Instance, from_lists
 from ..algorithms.environments.protocol import Environment
+from ..algorithms.exact.arrays import check_count
 from ..algorithms.exact.data import EmpiricalMeasure
-from ..algorithms.exact.numbers import check_count
 from ..algorithms.learning.draw_classes import DecodedPolicyClass, DecodedValueClass
 from ..algorithms.learning.events import Triple
 from ..algorithms.learning.problem import Problem

@@ -137,7 +137,7 @@ def learn(
 
 
 def _list(json_lines: bool) -> None:
-    from ..algorithms.environments import registry as environments
+    from ..algorithms import environments
     from ..algorithms.learning import registry
     from .experiments.runs import register_environments
 

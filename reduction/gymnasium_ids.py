@@ -16,7 +16,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from ..algorithms.environments.registry import names
+from ..algorithms.environments import names
 from .family.environment import make
 from .family.family import Family
 from .formula.dimacs import read_dimacs

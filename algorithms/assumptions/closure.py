@@ -20,8 +20,7 @@ from ..classes import (
     ValueClassByLevel,
 )
 from ..environments.protocol import Environment
-from ..exact.arrays import object_array
-from ..exact.numbers import check_count
+from ..exact.arrays import check_count, object_array
 from .members import HiddenModel, Vector, best
 
 Row = tuple[Any, ...]  # A function as a table over the observable codes

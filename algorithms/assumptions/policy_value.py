@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..classes import PolicyClass, PolicyClassByLevel, ValueClass, ValueClassByLevel
 from ..environments.protocol import Environment
-from ..exact.numbers import check_count
+from ..exact.arrays import check_count
 from .closure import Row, policy_class, value_class
 from .members import (
     Assumption,

@@ -28,8 +28,8 @@ import numpy as np
 
 from ..baselines.backwards import backup
 from ..baselines.parameters import BACKUP, practical_parameters
+from ..exact.arrays import check_count
 from ..exact.multinomial import RecordedSeed
-from ..exact.numbers import check_count
 from ..learning.results import LearningResult
 from ..valor.algorithm import valor
 from ..valor.parameters import PracticalParameters, TheoremParameters, ValorParameters

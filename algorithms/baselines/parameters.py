@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..exact.numbers import Number, check_count, check_unit, ratio_up, rational
+from ..exact.arrays import Number, check_count, check_unit, ratio_up, rational
 from ..learning.parameters import (
     PacParameters,
     Parameters,

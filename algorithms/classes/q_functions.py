@@ -28,8 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exact.arrays import check_observations, frozen
-from ..exact.numbers import as_rational
+from ..exact.arrays import as_rational, check_observations, frozen
 from .finite import TabularPolicy, check_codes
 from .protocols import Observations, check_level
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..classes import PolicyClassByLevel, ValueClassByLevel
-from ..exact.numbers import MOST_NUMBERS, check_table
+from ..exact.arrays import MOST_NUMBERS, check_table
 from ..mdp.tabular import TabularMDP
 from .finite import FiniteEnvironment
 from .finite_model import FiniteLevel, FiniteModel

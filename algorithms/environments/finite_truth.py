@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from ..classes.finite import TabularPolicy, TabularValue
 from ..classes.protocols import action_weights, check_action, check_policies
-from ..exact.arrays import frozen, object_array
-from ..exact.numbers import weighted_sum
+from ..exact.arrays import frozen, object_array, weighted_sum
 from .finite_model import FiniteLevel, FiniteModel, Steps, draw_episodes, path_weights
 from .protocol import AnyPolicy, Environment, Path
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..classes.linear import FeatureMap
-from ..exact.numbers import check_count
+from ..exact.arrays import check_count
 from ..exact.own_code import OwnCodeError, calling
 from .protocol import ObservationSpace
 from .simulator import SimulatorEnvironment

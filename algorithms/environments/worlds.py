@@ -23,8 +23,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exact.arrays import END, INT64_MAX
-from ..exact.numbers import check_count, check_sizes, check_table
+from ..exact.arrays import END, INT64_MAX, check_count, check_sizes, check_table
 from .finite import FiniteEnvironment
 from .finite_model import FiniteLevel, FiniteModel
 from .latent import BitsEmission, GaussianEmission, LatentEnvironment

@@ -38,8 +38,8 @@ from .arrays import (
     group_sums,
     object_array,
     reject,
+    weighted_sum,
 )
-from .numbers import weighted_sum
 
 Field = Literal["observations", "next_observations"]
 

@@ -27,8 +27,7 @@ from ..classes import (
     ValueClassByLevel,
 )
 from ..environments.protocol import Environment, knows_truth
-from ..exact.arrays import object_array
-from ..exact.numbers import check_count
+from ..exact.arrays import check_count, object_array
 
 ClassKind = Literal["tabular", "finite", "linear"]
 KINDS: tuple[ClassKind, ...] = ("tabular", "finite", "linear")

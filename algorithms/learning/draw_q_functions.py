@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from ..classes.q_functions import Decoder, FiniteQClass
 from ..environments.protocol import Environment
-from ..exact.numbers import check_count
+from ..exact.arrays import check_count
 from .draw_classes import check_known, state_groups
 
 MAX_ENTRIES = 5 * 10**6

@@ -21,8 +21,8 @@ import numpy as np
 from ..classes.protocols import PolicyClass, ValueClass
 from ..classes.q_functions import FiniteQClass
 from ..environments.protocol import Environment, knows_truth, missing_members
+from ..exact.arrays import check_unit, rational
 from ..exact.multinomial import generator
-from ..exact.numbers import check_unit, rational
 from .draw_classes import KINDS, ClassKind
 from .events import Iteration, Observer
 from .registry import Algorithm, ParameterKind, Task, get, suggestion

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..environments.protocol import Path, Truth
-from ..exact.arrays import object_array
-from ..exact.numbers import Number
+from ..exact.arrays import Number, object_array
 from ..oracles.ledger import unguard
 from .events import Iteration
 from .problem import Problem

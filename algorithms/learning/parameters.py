@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ..exact.numbers import (
+from ..exact.arrays import (
     Number,
     check_count,
     check_flag,

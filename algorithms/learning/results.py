@@ -19,8 +19,8 @@ from typing import Any, Literal
 import numpy as np
 
 from ..environments.protocol import AnyPolicy, Environment, knows_truth
+from ..exact.arrays import check_count, check_unit, rational
 from ..exact.multinomial import RecordedSeed, generator
-from ..exact.numbers import check_count, check_unit, rational
 from ..oracles.ledger import KINDS
 
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..exact.arrays import INT64_MAX, IntArray, gather
-from ..exact.numbers import as_rational
+from ..exact.arrays import INT64_MAX, IntArray, as_rational, gather
 from . import planning
 from .arrays import ARRAYS, MdpArrays, check_rewards, validate
 from .bellman import Pair

@@ -20,8 +20,8 @@ from ...solvers.milp.milp import available_engines
 from ..classes.q_functions import FiniteQClass
 from ..environments.latent import MAX_BYTES
 from ..environments.protocol import Environment, UnknownTruthError, knows_truth
+from ..exact.arrays import check_count
 from ..exact.multinomial import RecordedSeed
-from ..exact.numbers import check_count
 from ..learning.draw_classes import make_classes
 from ..learning.draw_q_functions import make_q_class, optimal_member
 from ..learning.events import Iteration, notify

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..exact.numbers import rational
+from ..exact.arrays import rational
 from ..learning.parameters import Declared, declared
 
 _LARGEST = 1e60  # of M and 1/ε: sizes go with at most M ζ²/ε⁴ and must stay floats

@@ -21,7 +21,7 @@ from ..environments.finite_model import FiniteLevel
 from ..environments.finite_truth import law
 from ..environments.latent import LatentTruth
 from ..environments.protocol import Environment, UnknownTruthError
-from ..exact.numbers import rational
+from ..exact.arrays import rational
 from ..learning.monitors import UNKNOWN, Tally, claim_table
 from ..learning.results import MonitorReport
 from ..mdp.bellman import Pair

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from ..exact.arrays import (
     IntArray,
+    as_rational,
     distinct,
     fits_int64,
     gather,
@@ -31,7 +32,6 @@ from ..exact.arrays import (
     integers,
     magnitude,
 )
-from ..exact.numbers import as_rational
 from ..mdp.bellman import Pair, as_fractions, average_errors, denominators
 from ..mdp.distributions import Distribution, Distributions
 from ..mdp.planning import state_distributions

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..exact.numbers import ratio_up
+from ..exact.arrays import ratio_up
 from ..learning.parameters import (
     ByChoice,
     ByTheorem,

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..environments.protocol import Environment
-from ..exact.numbers import Number, check_unit, ratio_up, rational
+from ..exact.arrays import Number, check_unit, ratio_up, rational
 from ..learning.parameters import (
     ByChoice,
     ByTheorem,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...algorithms.exact.numbers import check_count
+from ...algorithms.exact.arrays import check_count
 from ..common.output import ExitStatus, describe, print_json, report_error, worst
 from ..common.outputs import check_outputs
 from ..figures.files import check_suffix
@@ -286,8 +286,8 @@ def _runs(
     seed: int,
     settings: Mapping[str, Any],
 ) -> list[LearningRun]:
-    from ...algorithms.environments.registry import options
-    from ...algorithms.exact.numbers import check_unit, rational
+    from ...algorithms.environments import options
+    from ...algorithms.exact.arrays import check_unit, rational
     from ...algorithms.learning import registry
     from ...algorithms.learning.learn import choose_classes
 

@@ -18,7 +18,7 @@ from ...algorithms.barriers.backup_runs import (
     simulate,
 )
 from ...algorithms.barriers.square_loss import ALWAYS_B, SquareLossBarrier
-from ...algorithms.exact.numbers import check_count
+from ...algorithms.exact.arrays import check_count
 from ...algorithms.learning.registry import suggestion
 from ..common.console import print_table, tell
 

@@ -19,11 +19,11 @@ def complete_algorithms(incomplete: str) -> list[str]:
 
 def complete_environments(incomplete: str) -> list[str]:
     """Give what a shell may complete a list of environments to."""
-    from ...algorithms.environments import registry
+    from ...algorithms import environments
     from .runs import register_environments
 
     register_environments()
-    return _completions(incomplete, registry.names())
+    return _completions(incomplete, environments.names())
 
 
 def _completions(incomplete: str, names: list[str]) -> list[str]:

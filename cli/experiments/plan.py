@@ -26,7 +26,7 @@ class Plan:
 
     def cells(self) -> list[LearningRun]:
         """All cells, by environment; at most `MOST_RUNS` runs."""
-        from ...algorithms.environments import registry as environments
+        from ...algorithms import environments
         from ...algorithms.learning import registry
 
         register_environments(*self.environments)
@@ -50,7 +50,7 @@ class Plan:
     def _check_settings(
         self, algorithms: Sequence[str], environments: Sequence[str]
     ) -> None:
-        from ...algorithms.environments.registry import options
+        from ...algorithms.environments import options
         from ...algorithms.learning import registry
 
         known = {k for a in algorithms for k in registry.get(a).settings}
@@ -65,7 +65,7 @@ class Plan:
                 )
 
     def _cell(self, algorithm: str, environment: str) -> LearningRun:
-        from ...algorithms.environments.registry import options
+        from ...algorithms.environments import options
         from ...algorithms.learning import registry
 
         own = registry.get(algorithm).settings.keys() | options(environment).keys()

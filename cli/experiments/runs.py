@@ -35,12 +35,12 @@ PLAYED = 1_000  # episodes where nothing is known but how to play
 
 def register_environments(*named: str) -> None:
     """Have all environments known by name, those named ``module:function`` too."""
-    from ...algorithms.environments import registry
+    from ...algorithms import environments
     from ...reduction.family import environment  # noqa: F401 (registers its own)
 
     for name in named:
-        if ":" in name and name not in registry.names():
-            registry.register(name, _own(name))
+        if ":" in name and name not in environments.names():
+            environments.register(name, _own(name))
 
 
 def _own(name: str) -> Callable[..., Environment]:
@@ -272,7 +272,7 @@ def _choice(option: str, value: str, known: Sequence[Any]) -> Any:
 def _split(
     algorithm: Algorithm, env: str, settings: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    from ...algorithms.environments.registry import options
+    from ...algorithms.environments import options
     from ...algorithms.learning.registry import suggestion
 
     known = options(env)

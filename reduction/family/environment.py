@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...algorithms.environments import make, register
 from ...algorithms.environments.finite import FiniteEnvironment
 from ...algorithms.environments.finite_makers import from_mdp
-from ...algorithms.environments.registry import make, register
-from ...algorithms.exact.numbers import check_sizes, check_table
+from ...algorithms.exact.arrays import check_sizes, check_table
 
 __all__ = ["make", "threesat"]
 

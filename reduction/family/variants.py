@@ -266,7 +266,7 @@ def default_penalty(variant: Variant | str, n_clauses: int) -> Fraction:
 def check_penalty(variant: Variant | str, penalty: Fraction | int) -> Fraction:
     """Return an exact penalty of the variant's range; the ValueError states it."""
     # Here, as it loads numpy, which the command line's options do without.
-    from ...algorithms.exact.numbers import as_rational
+    from ...algorithms.exact.arrays import as_rational
 
     variant = as_variant(variant)
     declared = variant.declaration

@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import olivine
 import pytest
+from olivine.algorithms import environments
 from olivine.algorithms.classes import FinitePolicyClass, FiniteValueClass
-from olivine.algorithms.environments import registry
 
 from tests.support.commands import olivine as command
 
@@ -69,7 +69,7 @@ def here(tmp_path, monkeypatch):
         "    return olivine.from_simulator(lambda: 0, step, 2, 2, codes=1)\n"
     )
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry, "_FACTORIES", dict(registry._FACTORIES))
+    monkeypatch.setattr(environments, "_FACTORIES", dict(environments._FACTORIES))
     monkeypatch.delitem(sys.modules, "mine", raising=False)
     yield tmp_path
     sys.path[:] = [place for place in sys.path if place != str(tmp_path)]

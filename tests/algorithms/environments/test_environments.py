@@ -8,7 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.classes.finite import TabularPolicy
 from olivine.algorithms.classes.protocols import MixedPolicy
-from olivine.algorithms.environments import finite_makers, make, names, register
+from olivine.algorithms.environments import (
+    finite_makers,
+    make,
+    names,
+    options,
+    register,
+)
 from olivine.algorithms.environments.finite import FiniteEnvironment
 from olivine.algorithms.environments.finite_makers import from_lists, from_mdp
 from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
@@ -17,7 +23,6 @@ from olivine.algorithms.environments.protocol import (
     ObservationSpace,
     require_deterministic,
 )
-from olivine.algorithms.environments.registry import options
 from olivine.algorithms.mdp.tabular import random_tabular_mdp
 
 from tests.support.depth import deep

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from olivine.algorithms.environments.registry import make, names, options
+from olivine.algorithms.environments import make, names, options
 from olivine.cli.experiments.runs import register_environments
 
 EXTREMES = [10**18, 10**9, -1, 1e300, 1e-300, math.inf, math.nan, 2**63]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from olivine.algorithms.exact.numbers import as_rational, weighted_sum
+from olivine.algorithms.exact.arrays import as_rational, weighted_sum
 from olivine.algorithms.mdp.tabular import TabularMDP
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.exact.numbers import ratio_up, rational
+from olivine.algorithms.exact.arrays import ratio_up, rational
 from olivine.algorithms.valor.parameters import (
     CONSTRAINED,
     VALOR,
