@@ -40,7 +40,7 @@ _ATOM = re.compile(
 )
 _STRONG = re.compile(rf"[_^√\u0302]|{_SCRIPT.pattern}|(?<![A-Za-z])[A-Za-zπ]\u0302?\*")
 _SPACE = re.compile(r" +| *\n *")  # within a paragraph
-_SPECIAL = re.compile(r"[*<]|\](?=[(\[])")  # not "[", as "\[" begins a formula
+_SPECIAL = re.compile(r"[*]|\](?=[(\[])")  # not "[", as "\[" begins a formula
 _TWICE = re.compile(
     r"(?:^|[_^*²³])[_^⁰¹²³⁴-⁹⁻₀-₉]|[_^]$|_[^\W_]*_|\^\w*\^|\*\*"
 )  # scripts
@@ -55,9 +55,14 @@ def typeset(text: str, *, escape: bool = True) -> str:
     for i in range(0, len(parts), 2):
         pieces = _prose(parts[i].translate(_HATS)).split("$")
         if escape:
-            pieces[::2] = [_SPECIAL.sub(r"\\\g<0>", piece) for piece in pieces[::2]]
+            pieces[::2] = [_escaped(piece) for piece in pieces[::2]]
         parts[i] = "$".join(pieces)
     return "".join(parts)
+
+
+def _escaped(text: str) -> str:
+    """Keep marks of Markdown as they are; MkDocs knows no backslash before "<"."""
+    return _SPECIAL.sub(r"\\\g<0>", text).replace("<", "&lt;")
 
 
 def _prose(text: str) -> str:
