@@ -11,7 +11,7 @@ import typer
 
 from .common import options
 from .common.command import verb
-from .common.console import print_table, tell
+from .common.console import heartbeat, print_table, tell
 from .common.output import ExitStatus, describe, print_json, report_error, say
 from .common.reading import Reading
 
@@ -148,15 +148,17 @@ def trace(
     for warning in source.warnings:
         say(f"olivine: warning: {warning}")
     try:
-        run = traced_run(
-            family,
-            y,
-            ties.value,
-            levels.value,
-            gamma=gamma or Fraction(0),
-            rng=np.random.default_rng([seed, 1]),
-            time_limit=seconds,
-        )
+        limit = f"at most {seconds:g} s for each program"
+        with heartbeat(lambda: f"{file}: running OLIVE, {limit},", bar=False):
+            run = traced_run(
+                family,
+                y,
+                ties.value,
+                levels.value,
+                gamma=gamma or Fraction(0),
+                rng=np.random.default_rng([seed, 1]),
+                time_limit=seconds,
+            )
     except ValueError as error:
         return report_error(file, describe(error), json_lines=json_lines)
     for failure in run.failures:

@@ -22,6 +22,7 @@ from ..classes.linear import LinearPolicyClass
 from ..classes.protocols import Observations, Policy, PolicyClass
 from ..exact.arrays import check_actions, check_reals, reject
 from ..exact.data import EmpiricalMeasure
+from ..exact.own_code import check_returned
 from .csc_hard import minimise_learned, minimise_linear
 from .ledger import data_rows, oracle
 from .results import (
@@ -184,7 +185,9 @@ def csc(
     check_accuracy("epsilon_sub", epsilon_sub)
     policy_class.admit(data.observations)
     table = check_costs(costs, len(data), policy_class.n_actions)
-    return solve_csc(policy_class, data, table, epsilon_sub=epsilon_sub)
+    found = solve_csc(policy_class, data, table, epsilon_sub=epsilon_sub)
+    call = f"solve_csc, registered for {type(policy_class).__name__},"
+    return check_returned(call, found, CscResult)  # type: ignore[no-any-return]
 
 
 def check_costs(costs: ArrayLike, n: int, n_actions: int) -> NDArray[Any]:

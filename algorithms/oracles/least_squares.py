@@ -21,6 +21,7 @@ from ..classes.linear import LinearValueClass
 from ..classes.protocols import ValueClass
 from ..exact.arrays import check_reals, reject
 from ..exact.data import EmpiricalMeasure
+from ..exact.own_code import check_returned
 from .least_squares_linear import Regression, fit_linear
 from .ledger import data_rows, oracle
 from .results import (
@@ -165,9 +166,11 @@ def least_squares(
     if importance is not None:
         factors["importance"] = check_reals(importance, "importance", (n,))
         reject("importance", factors["importance"] < 0, "negative")
-    return solve_least_squares(
+    found = solve_least_squares(
         value_class, data, reals, epsilon_sub=epsilon_sub, **factors
     )
+    call = f"solve_least_squares, registered for {type(value_class).__name__},"
+    return check_returned(call, found, LeastSquaresResult)  # type: ignore[no-any-return]
 
 
 def fit_tabular(

@@ -36,6 +36,7 @@ from ..classes.learned import LearnedValueClass
 from ..classes.linear import KernelBall, KernelFunction, LinearValueClass
 from ..classes.protocols import Observations, ValueClass, ValueFunction
 from ..exact.data import EmpiricalMeasure, Field
+from ..exact.own_code import check_returned
 from .ledger import OracleOnly, oracle, unguard
 from .lp_polyhedral import LinearForm, PolyhedralProgram, TabularForm
 from .results import (
@@ -261,7 +262,9 @@ class _Restarted:
     def optimise(self, asked: LpQuestion) -> LpResult:
         options = dict(vars(asked))
         objective = options.pop("objective")
-        return solve_lp(self._class, objective, tuple(self._constraints), **options)
+        found = solve_lp(self._class, objective, tuple(self._constraints), **options)
+        call = f"solve_lp, registered for {type(self._class).__name__},"
+        return check_returned(call, found, LpResult)  # type: ignore[no-any-return]
 
 
 @singledispatch

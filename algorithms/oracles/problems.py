@@ -182,9 +182,7 @@ class CountedArray(np.ndarray[Any, Any]):
         self, ufunc: Any, method: str, *inputs: Any, **options: Any
     ) -> Any:
         given = [_plain(x) for x in inputs]
-        if options.get("out") is not None:
-            options["out"] = tuple(_plain(x) for x in options["out"])
-        found = getattr(ufunc, method)(*given, **options)
+        found = getattr(ufunc, method)(*given, **_plain(options))  # out, where
         return self._counted(found, inputs, 1)
 
     def __array_function__(

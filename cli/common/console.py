@@ -177,9 +177,9 @@ def progress_bar(
 
 
 @contextmanager
-def heartbeat(state: Callable[[], str]) -> Iterator[None]:
-    """Say on standard error, ever more seldom, what goes on; a terminal has a bar."""
-    if sys.stderr.isatty():
+def heartbeat(state: Callable[[], str], *, bar: bool = True) -> Iterator[None]:
+    """Say on standard error, ever more seldom, what goes on, unless a bar shows it."""
+    if bar and sys.stderr.isatty():
         yield
         return
     ended = threading.Event()

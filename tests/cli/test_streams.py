@@ -19,7 +19,7 @@ from olivine.cli.common.console import print_table, tell
 from olivine.cli.common.streams import SPELLED, spell
 from olivine.cli.main import VERBS
 
-from tests.support.commands import CASES
+from tests.support.commands import CASES, run_olivine
 from tests.support.depth import deep
 
 ESCAPE = b"\x1b[31m"
@@ -309,3 +309,12 @@ def test_programs_started_have_the_streams_that_were_closed(shut: str) -> None:
     command = ["sh", "-c", f'exec "$@" {shut}', "sh", sys.executable]
     done = subprocess.run([*command, "-c", PROGRAM_WITH_CLOSED_STREAMS], check=False)
     assert done.returncode == 0
+
+
+def test_a_file_of_a_module_s_name_in_the_folder_is_not_run(tmp_path) -> None:
+    """By `python -m olivine`; Python itself takes types.py before that begins."""
+    for name in ("random", "queue", "token"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(99)\n")
+    file = CASES / "cadical" / "full3.cnf"
+    done = run_olivine("verify", file, cwd=tmp_path)
+    assert done.status == 0, done.err

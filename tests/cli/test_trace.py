@@ -221,3 +221,10 @@ def test_gamma_and_all_levels(options, status, message) -> None:
     assert message in " ".join((done.out + done.err).replace("│", " ").split())
     if not status:
         assert done.record["gamma"] == "1/100"
+
+
+def test_a_long_run_shows_signs_of_life(monkeypatch) -> None:
+    """Eight patterns of signs over three variables take minutes in `forced`."""
+    monkeypatch.setattr("olivine.cli.common.console.FIRST_BEAT", 0.001)
+    done = olivine("trace", FULL3, "--ties", "solver")
+    assert "running OLIVE, at most 60 s for each program, after 0 s" in done.err

@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.classes import (
+    FiniteValueClass,
     LearnedValueClass,
     LinearPolicyClass,
     TabularPolicyClass,
     TabularValueClass,
 )
 from olivine.algorithms.classes.learned import LearnedPolicyClass
+from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc import csc
 from olivine.algorithms.oracles.least_squares import least_squares
 from olivine.algorithms.oracles.lp import Functional, lp
@@ -213,3 +215,16 @@ def test_an_estimator_that_is_neither_is_told_what_is_missing():
             make(linear.Ridge)
     with pytest.raises(ValueError, match="LogisticRegression is no regressor"):
         sklearn_values(linear.LogisticRegression(), features=1)
+
+
+def test_finite_value_classes_count_too():
+    """Their means divide where there is weight, by an array that counts."""
+    tables = [np.array([0.0, 1.0]), np.array([0.5, 0.2])]
+    values = FiniteValueClass([table.__getitem__ for table in tables])
+
+    def solve(data, targets):
+        return least_squares(values, data, targets, epsilon_sub=0.1)
+
+    found = count_operations(solve, EmpiricalMeasure([0, 1, 1]), [1.0, 0, 1])
+    assert found.operations > 3
+    assert found.oracle_calls == {"ls": 1}

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 from olivine.algorithms.classes import TabularPolicyClass, TabularValueClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc import csc, solve_csc
@@ -93,3 +94,32 @@ def test_linear_programs_and_programs_that_grow():
     program.add(Constraint(seen, upper=0.25))
     assert program.optimise(seen, **accuracies).value == 0.25
     assert program.optimise(seen, maximise=False, **accuracies).value == 0
+
+
+class BarePolicies(Own):
+    pass
+
+
+class BareValues(Own):
+    pass
+
+
+def bare(*_, **__):
+    return np.zeros_like
+
+
+solve_csc.register(BarePolicies, bare)
+solve_least_squares.register(BareValues, bare)
+solve_lp.register(BareValues, bare)
+
+
+def test_a_solver_that_returns_no_result_is_named():
+    policies = BarePolicies(TabularPolicyClass(2, 2))
+    values = BareValues(TabularValueClass(2))
+    with pytest.raises(ValueError, match=r"solve_csc, .* BarePolicies, .* CscResult"):
+        csc(policies, DATA, [[1, 0]] * 3, epsilon_sub=0.1)
+    with pytest.raises(ValueError, match=r"for BareValues, .* LeastSquaresResult"):
+        least_squares(values, DATA, [1.0, 0.0, 1.0], epsilon_sub=0.1)
+    seen = Functional.expectation(DATA)
+    with pytest.raises(ValueError, match=r"solve_lp, .* BareValues, .* LpResult"):
+        lp(values, seen, epsilon_sub=0.1, epsilon_feas=0.1)
