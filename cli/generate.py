@@ -252,7 +252,7 @@ def generate(
     With several formulas, or a folder of them, each has its folder DIR/NAME, called
     as its file, and manifest.jsonl has a line for each: what --json prints. What
     fails has a line too, and the others are written; formulas below DIR are not
-    read.
+    read. Files with equal names are called by their paths: a_x.cnf for a/x.cnf.
 
     Exit status: 0 done, 2 bad input, 3 a limit of time or memory was reached
     (nothing is written for that formula).

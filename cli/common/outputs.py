@@ -2,6 +2,7 @@
 
 import errno
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -33,11 +34,19 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[str] = ()) ->
 
 
 def places(files: Sequence[str], folder: Path, suffix: str = "") -> dict[str, Path]:
-    """Give each formula its place below a folder by name; ValueError if two clash."""
+    """Give each formula its place in a folder: by name, or by path where names clash.
+
+    The path is that below the common folder of all, with `_` between its parts.
+    """
+    names = Counter(map(_name, files))
+    paths = [os.path.abspath(file) for file in files if file != STANDARD_INPUT]
+    common = os.path.commonpath([os.path.dirname(path) for path in paths] or ["/"])
     found: dict[str, Path] = {}
     owner: dict[Path, str] = {}
     for file in files:
-        name = "stdin" if file == STANDARD_INPUT else Path(file).name
+        name = _name(file)
+        if names[name] > 1 and file != STANDARD_INPUT:
+            name = os.path.relpath(file, common).replace(os.sep, "_")
         found[file] = place = folder / f"{name}{suffix}"
         if place in owner:
             raise ValueError(
@@ -46,6 +55,10 @@ def places(files: Sequence[str], folder: Path, suffix: str = "") -> dict[str, Pa
             )
         owner[place] = file
     return found
+
+
+def _name(file: str) -> str:
+    return "stdin" if file == STANDARD_INPUT else Path(file).name
 
 
 def _names(target: Path) -> list[object]:

@@ -345,11 +345,16 @@ def test_certificates_of_a_folder(tmp_path) -> None:
     assert replayed(tmp_path / "p" / UNSATISFIABLE.name) == ""
 
 
-def test_certificates_that_would_share_a_name_are_refused(tmp_path) -> None:
+def test_certificates_that_would_share_a_name_are_kept_apart(tmp_path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "f.cnf").write_text("p cnf 1 1\n1 0\n")
     done = olivine("verify", tmp_path, "--certificate", tmp_path / "c")
+    assert done.status == 0
+    for folder in ("a", "b"):
+        assert (tmp_path / "c" / f"{folder}_f.cnf.json").is_file()
+    (tmp_path / "a_f.cnf").write_text("p cnf 1 1\n1 0\n")
+    done = olivine("verify", tmp_path, "--certificate", tmp_path / "d")
     assert done.status == 2
     assert "would both be written to" in done.err
     (tmp_path / "file").write_text("")

@@ -487,7 +487,16 @@ def test_formulas_below_the_output_are_not_read(tmp_path) -> None:
         assert len(rows(tmp_path / "out")) == 1
 
 
-@pytest.mark.parametrize("other", ["sub/a.cnf", "manifest.jsonl"])
+def test_equal_names_are_kept_apart_by_path(tmp_path) -> None:
+    (tmp_path / "sub").mkdir()
+    for name in ("a.cnf", "sub/a.cnf", "sub/b.cnf"):
+        (tmp_path / name).write_text("p cnf 1 1\n1 0\n")
+    out = tmp_path / "out"
+    assert olivine("generate", tmp_path, "-o", out, *LP).status == 0
+    assert names(out) == {"a.cnf", "sub_a.cnf", "b.cnf", "manifest.jsonl"}
+
+
+@pytest.mark.parametrize("other", ["sub/../a.cnf", "manifest.jsonl"])
 def test_folders_that_would_clash(tmp_path, other: str) -> None:
     (tmp_path / "sub").mkdir()
     for name in ("a.cnf", other):
