@@ -52,7 +52,7 @@ def broken() -> Evidence:
 @pytest.fixture
 def entries(monkeypatch):
     def entry(name, check, erratum=""):
-        text = "a source", "a statement [x]"
+        text = "a source", "a statement [x](y)"
         return Claim(name, *text, "exact", check, erratum, "setting")
 
     made = [
@@ -112,7 +112,7 @@ def test_page(entries, tmp_path) -> None:
     own = tmp_path / "claims" / "setting.md"
     verdict = "- Verdict: holds as corrected ([erratum](../errata.md) 7)"
     assert verdict in own.read_text()
-    assert r"a statement \[x\]" in own.read_text()
+    assert r"a statement [x\](y)" in own.read_text()
     again = olivine("claims", "--run", "--json", "--page", str(page))
     assert again.status == 1
     assert page.read_text() == text

@@ -222,7 +222,8 @@ def test_a_limit_at_each_step_of_generate_leaves_nothing(
     limits = ["--time-limit", "600", "--memory", "900GB", "--json"]
     for number, step in enumerate(steps):
 
-        def stopped(stage, *_, at, number=number, **__):
+        def stopped(stage, *others, number=number):
+            at = others[-1]
             for name in steps[: number + 1]:
                 at(name)
             (stage / "program.lp").write_text("a part")

@@ -83,11 +83,17 @@ def test_solvers_files_prove_what_the_optimum_is(
 SMALL = formulas(max_variables=3, max_clauses=4, max_width=3, large_weights=False)
 
 
+def formulations_of(family: Family) -> list[str]:
+    """Give what goes with a family: `strengthened` has no place for side states."""
+    sides = family.layout.n_sides
+    return [name for name in FORMULATIONS if name != "strengthened" or not sides]
+
+
 @given(SMALL, st.sampled_from(Variant), st.data())
 @settings(max_examples=deep(20, 4))
 def test_extract_equals_the_route_in_process(formula, variant, data) -> None:
     family = Family(formula.three_sat(), variant)
-    formulation = data.draw(st.sampled_from(FORMULATIONS))
+    formulation = data.draw(st.sampled_from(formulations_of(family)))
     built = build(family, formulation)
     form = IntegerForm(built.model)
     outcome = solve_milp(built.model)
