@@ -170,6 +170,18 @@ def _perturbed_case(formulation, name):
     return _CASES[formulation, name]
 
 
+@pytest.mark.parametrize(("off", "doubted"), [(0.0, False), (5e-6, True)])
+def test_an_optimum_between_those_possible_is_doubted(off, doubted: bool) -> None:
+    """A solver's word counts up to its accuracy, 1e-6; the reason says so."""
+    _, built, form, values = _perturbed_case("projected", "contradiction")
+    objective = sum(c * values[j] for j, c in form.objective.items()) - off
+    text = TEXTS["HiGHS"](objective, values)
+    found = parse_solution(text, "x", columns=len(form), rows=len(form.table))
+    result = extract(built, form, found)
+    assert result.proves == "bound"
+    assert ("in floating point: " in result.reason) == doubted
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """A folder, and the values of a solution."""
