@@ -120,3 +120,24 @@ def test_only_a_pair_of_equal_shares_bounds_the_start():
         shares = {first: share, first + 1: 1 - share}
         bound.add(Distribution.from_fractions(shares, 3))
         assert bound.value() == Fraction(best)
+
+
+def test_a_clause_without_a_weight_bounds_the_start_as_one_of_weight_1():
+    clauses = [[1, 2, 3], [-1, -2, 3], [1, -2, -3]]
+    plain, weighted = (
+        Family(as_three_sat(clauses, 3, weights), "strict")
+        for weights in (None, [1, 1, 1])
+    )
+    bounds = [StartBound(family) for family in (plain, weighted)]
+    seen = []
+    first, variables = plain.layout.first_literal_state, range(4, 7)
+    shares = [{v: Fraction(1)} for v in (0, *variables)]
+    shares += [{first + 2 * i + k: Fraction(1, 2) for k in (0, 1)} for i in range(3)]
+    shares += [{clause: Fraction(1)} for clause in (1, 2, 3)]
+    for share in shares:
+        level = 1 if 0 in share else 3 if max(share) >= first else 2
+        for bound in bounds:
+            bound.add(Distribution.from_fractions(share, level))
+        seen.append([bound.value() for bound in bounds])
+    assert all(one == other for one, other in seen)
+    assert [seen[0][0], seen[-1][0]] == [Fraction(2, 5), Fraction(3, 20)]
