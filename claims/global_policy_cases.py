@@ -13,8 +13,6 @@ from ..algorithms.classes import (
     FiniteValueClass,
     MixedPolicy,
     PolicyClassByLevel,
-    TabularPolicyClass,
-    TabularValueClass,
 )
 from ..algorithms.environments.finite import FiniteEnvironment
 from ..algorithms.environments.finite_makers import HALF, Instance, from_lists
@@ -53,9 +51,7 @@ def two_states(rewards: Sequence[Fraction], horizon: int = 2) -> Instance:
     for h in range(3, horizon + 1):
         following = [f"end{h + 1}"] * 2 if h < horizon else []
         levels.append([(f"end{h}", {"w": 1}, {"w": [0, 0]}, following)])
-    sizes = [1, 2, *[1] * (horizon - 2)]
-    policies = [TabularPolicyClass(n, 2) for n in sizes]
-    return instance("two-states", levels, None, policies)
+    return instance("two-states", levels)
 
 
 def overpruned(
@@ -93,8 +89,7 @@ def pruned_then_learned() -> Instance:
         ],
     ]
     three = FinitePolicyClass([[0, 0, 0], [0, 1, 1], [0, 0, 1]], 3)
-    policies = [TabularPolicyClass(1, 3), three]
-    return instance("pruned-then-learned", levels, None, policies)
+    return instance("pruned-then-learned", levels, policies={2: three})
 
 
 def stale(parameters: GlobalPolicyParameters) -> Instance:
@@ -128,8 +123,7 @@ def stale(parameters: GlobalPolicyParameters) -> Instance:
         ],
     ]
     three = FinitePolicyClass([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 0, 1]], 3)
-    policies = [TabularPolicyClass(1, 3), TabularPolicyClass(2, 3), three]
-    return instance("stale", levels, None, policies)
+    return instance("stale", levels, policies={3: three})
 
 
 def incomplete() -> Instance:
@@ -155,9 +149,7 @@ def incomplete() -> Instance:
     ]
     best: Any = [[fifth, fifth + 2 * gap]]
     constant = FinitePolicyClass([[0, 0], [1, 1]], 2)
-    values = [TabularValueClass(1), TabularValueClass(2), FiniteValueClass(best)]
-    policies = [TabularPolicyClass(1, 2), constant, TabularPolicyClass(2, 2)]
-    return instance("incomplete", levels, values, policies)
+    return instance("incomplete", levels, {3: FiniteValueClass(best)}, {2: constant})
 
 
 def search(

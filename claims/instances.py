@@ -1,7 +1,7 @@
 """Environments with classes, made to show what an algorithm does or fails to do."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -45,16 +45,22 @@ def known_values(environment: Environment) -> ValueClassByLevel:
 def instance(
     name: str,
     levels: Sequence[Any],
-    values: Sequence[Any] | None,
-    policies: Sequence[Any],
+    values: Mapping[int, ValueClass] | None = None,
+    policies: Mapping[int, FinitePolicyClass] | None = None,
 ) -> Instance:
     """Make an instance of lists: levels as `from_lists` takes them, G_h and Π_h.
 
-    Without values G_h = {g*}.
+    Classes that are not given for a level are tabular; without values G_h = {g*}.
     """
     environment = from_lists(levels, name)
-    known = known_values(environment) if values is None else ValueClassByLevel(values)
-    return Instance(environment, known, PolicyClassByLevel(policies))
+    k, chosen = environment.n_actions, policies or {}
+    sizes = [(h, environment.space(h).n_codes or 0) for h in range(1, len(levels) + 1)]
+    every = [chosen.get(h, TabularPolicyClass(n, k)) for h, n in sizes]
+    known = known_values(environment)
+    if values is not None:
+        given = [values.get(h, TabularValueClass(n)) for h, n in sizes]
+        known = ValueClassByLevel(given)
+    return Instance(environment, known, PolicyClassByLevel(every))
 
 
 def wrongly_pruned() -> Instance:
@@ -71,9 +77,7 @@ def wrongly_pruned() -> Instance:
             ("poor", {"y": 1}, {"y": [0, HALF]}, []),
         ],
     ]
-    values = [TabularValueClass(1), FiniteValueClass([[1.0, 0.5]])]
-    policies = [TabularPolicyClass(1, 2), TabularPolicyClass(2, 2)]
-    return instance("wrongly-pruned", levels, values, policies)
+    return instance("wrongly-pruned", levels, {2: FiniteValueClass([[1.0, 0.5]])})
 
 
 def path_with_traps(horizon: int) -> list[Any]:
@@ -102,10 +106,8 @@ def late_discovery(horizon: int) -> Instance:
     state that is not learned the policy takes action 0. So every iteration learns
     one more state of the optimal path (and once the traps): M = K = 2.
     """
-    values: list[ValueClass] = [TabularValueClass(1)]
-    values += [FiniteValueClass([[1.0, 0.0]])] * (horizon - 1)
-    policies = [TabularPolicyClass(1, 2), *[TabularPolicyClass(2, 2)] * (horizon - 1)]
-    return instance("late-discovery", path_with_traps(horizon), values, policies)
+    values = dict.fromkeys(range(2, horizon + 1), FiniteValueClass([[1.0, 0.0]]))
+    return instance("late-discovery", path_with_traps(horizon), values)
 
 
 def unrepresented() -> Instance:
@@ -130,9 +132,7 @@ def unrepresented() -> Instance:
         ],
     ]
     rows = np.array([[HALF, best], [Fraction(1), Fraction(0)]], dtype=object)
-    values = [TabularValueClass(1), FiniteValueClass(rows)]
-    policies = [TabularPolicyClass(1, 2), TabularPolicyClass(2, 2)]
-    return instance("unrepresented", levels, values, policies)
+    return instance("unrepresented", levels, {2: FiniteValueClass(rows)})
 
 
 def amplified(horizon: int, *, actions: int = 4) -> Instance:
@@ -166,11 +166,9 @@ def amplified(horizon: int, *, actions: int = 4) -> Instance:
                 (name, {f"{name}-{h}": 1}, {f"{name}-{h}": rewards}, following)
             )
         levels.append(states)
-    values: list[ValueClass] = [TabularValueClass(1)]
-    values += [FiniteValueClass(_functions(h, actions)) for h in range(2, horizon + 1)]
-    sizes = [1, *[actions] * (horizon - 1)]
-    policies = [TabularPolicyClass(n, actions) for n in sizes]
-    return instance("amplified", levels, values, policies)
+    below = range(2, horizon + 1)
+    values = {h: FiniteValueClass(_functions(h, actions)) for h in below}
+    return instance("amplified", levels, values)
 
 
 def _functions(level: int, actions: int) -> Any:
@@ -194,15 +192,14 @@ def half_hidden() -> Instance:
             ("new", {"w": 1}, {"w": [0, HALF]}, []),
         ],
     ]
-    policies = [TabularPolicyClass(2, 2), TabularPolicyClass(2, 2)]
-    return instance("half-hidden", levels, None, policies)
+    return instance("half-hidden", levels)
 
 
 def coin() -> Instance:
     """Make an instance with a state, and a reward of 1 or 0 with probability 1/2."""
     fair = {0: HALF, 1: HALF}
     levels: list[Any] = [[("s0", {"x": 1}, {"x": [fair, fair]}, [])]]
-    return instance("coin", levels, None, [TabularPolicyClass(1, 2)])
+    return instance("coin", levels)
 
 
 def disagreeing(offsets: Sequence[Fraction], *, one_state: bool = False) -> Instance:
@@ -218,9 +215,7 @@ def disagreeing(offsets: Sequence[Fraction], *, one_state: bool = False) -> Inst
         [(s, {s: 1}, {s: [HALF, HALF]}, []) for s in names[:width]],
     ]
     rows = np.array([[HALF + off] * width for off in offsets], dtype=object)
-    values = [TabularValueClass(1), FiniteValueClass(rows)]
-    policies = [TabularPolicyClass(1, 2), TabularPolicyClass(width, 2)]
-    return instance("disagreeing", levels, values, policies)
+    return instance("disagreeing", levels, {2: FiniteValueClass(rows)})
 
 
 def sacrificed(
@@ -246,9 +241,7 @@ def sacrificed(
         ],
     ]
     constant = FinitePolicyClass([[0, 0], [1, 1]], 2)
-    values = [TabularValueClass(n) for n in (1, 2, 2)]
-    policies = [TabularPolicyClass(1, 2), constant, TabularPolicyClass(2, 2)]
-    made = instance("sacrificed", levels, values, policies)
+    made = instance("sacrificed", levels, {}, {2: constant})
     parameters = PracticalParameters(
         0.2, 0.1, 2, 2, 3, n_train=2000, eps_stat=0.001, slack=0.05
     )
@@ -285,9 +278,7 @@ def unlearned() -> Instance:
             ("taken", {"y": 1}, {"y": [0, HALF]}, []),
         ],
     ]
-    values = [TabularValueClass(1), FiniteValueClass([[0.5, 0.5]])]
-    policies = [TabularPolicyClass(1, 2), TabularPolicyClass(2, 2)]
-    return instance("unlearned", levels, values, policies)
+    return instance("unlearned", levels, {2: FiniteValueClass([[0.5, 0.5]])})
 
 
 def two_means(apart: Fraction) -> Instance:
@@ -301,8 +292,7 @@ def two_means(apart: Fraction) -> Instance:
         ],
     ]
     only = FiniteValueClass(np.array([[HALF, near]], dtype=object))
-    policies = [TabularPolicyClass(1, 2), TabularPolicyClass(2, 2)]
-    return instance("two-means", levels, [TabularValueClass(1), only], policies)
+    return instance("two-means", levels, {2: only})
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,9 +327,7 @@ def outvoted(copies: int = 100) -> Outvoted:
         ],
     ]
     constant = FinitePolicyClass([[0, 0], [1, 1]], 2)
-    values = [TabularValueClass(1), TabularValueClass(2)]
-    policies = [TabularPolicyClass(1, 2), constant]
-    made = instance("outvoted", levels, values, policies)
+    made = instance("outvoted", levels, {}, {2: constant})
     parameters = TwoSamplePracticalParameters(
         0.2, 0.1, 2, 2, 2, tau=0.01, tau_V=accuracy, tau_L=0.01
     )
@@ -380,7 +368,7 @@ def doubling(eps: Fraction = Fraction(3, 10)) -> Instance:
     error = Fraction(19, 5) * tau
     # Returns are at most 1/2 + gap + 1.9τ < 1.
     levels: list[Any] = []
-    classes: list[ValueClass] = []
+    classes: dict[int, ValueClass] = {}
     for h in range(HORIZON, 1, -1):
         last, paid = h == HORIZON, gap if h == HORIZON - 1 else 0
         low = HALF if last else 0
@@ -393,12 +381,10 @@ def doubling(eps: Fraction = Fraction(3, 10)) -> Instance:
             ]
         )
         right = HALF + Fraction(19, 10) * tau + (0 if last else gap)
-        classes.append(_pair(right, error))
+        classes[h] = _pair(right, error)
         error *= Fraction(199, 100)
     levels.append([("start", {"s": 1}, {"s": [0, 0]}, ["low2", "high2"])])
-    classes.append(TabularValueClass(1))
-    policies = [TabularPolicyClass(1, 2), *[TabularPolicyClass(2, 2)] * (HORIZON - 1)]
-    return instance("amplified", levels[::-1], classes[::-1], policies)
+    return instance("amplified", levels[::-1], classes)
 
 
 def _pair(right: Fraction, error: Fraction) -> FiniteValueClass:

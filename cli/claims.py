@@ -110,7 +110,7 @@ def _select(identifiers: list[str]) -> list[Claim]:
 
 def _record(entry: Claim, run: bool) -> tuple[dict[str, Any], ExitStatus]:
     """Describe an entry, after running its check if wanted."""
-    from ..claims.statements import PROOFS, numbers_of
+    from ..claims.page import PROOFS, numbers_of
 
     start = time.perf_counter()
     verdict, text, status = None, None, ExitStatus.DONE

@@ -37,7 +37,7 @@ def compare(
     """
     from .experiments.api import by_command, run_comparison
     from .experiments.comparison import show
-    from .experiments.plan import planned
+    from .experiments.units import planned
 
     plan = planned(
         env, algorithms, params, classes, epsilon, delta, setting, seed, seeds,

@@ -17,7 +17,6 @@ import typer
 from .. import __version__
 from .common.command import verb
 from .common.console import bar_hidden, heartbeat, print_table, stderr_console, tell
-from .common.folder import staged
 from .common.options import (
     Json,
     Seed,
@@ -27,6 +26,7 @@ from .common.options import (
     without_sides,
 )
 from .common.output import ExitStatus, describe, print_json, say
+from .common.outputs import staged
 
 if TYPE_CHECKING:
     from rich.progress import Progress

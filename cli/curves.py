@@ -37,8 +37,8 @@ def curves(
     Example: [bold]olivine curves --algorithms valor,rmax --env lock -o c.svg[/bold]
     """
     from .experiments.api import by_command, run_curves
-    from .experiments.plan import planned
     from .experiments.summaries import show_curves
+    from .experiments.units import planned
 
     if env is None:
         missing = "--env: missing (olivine learn --list shows them)"

@@ -66,8 +66,8 @@ def draw(
 
     Example: [bold]olivine draw tests/cases/satlib/uf20-01.cnf -o uf20.svg[/bold]
     """
-    from .figures.drawing import lay_out
-    from .figures.family_caption import reason_for_none
+    from .figures.family_scene import lay_out
+    from .figures.family_subject import reason_for_none
     from .figures.files import check_figure
 
     start = time.perf_counter()
@@ -136,8 +136,8 @@ def _search(
 
 def _write(output: Path, drawn: Scene) -> None:
     from ..solvers.files import write_text
-    from .figures.family_picture import draw_scene, tikz
     from .figures.files import style, write_figure
+    from .figures.scene import draw_scene, tikz
 
     if output.suffix.lower() == TEX:
         write_text(output, [tikz(drawn)])

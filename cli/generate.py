@@ -17,12 +17,10 @@ import typer
 from .common import options
 from .common.command import verb
 from .common.console import Unseen, progress_bar, tell
-from .common.folder import staged
 from .common.memory import is_exhausted, want_of_memory
 from .common.output import ExitStatus, describe, print_json, report_error, say, worst
-from .common.outputs import check_not_input, check_outputs, places
-from .common.parallel import Result, each_input, guarded
-from .common.reading import STANDARD_INPUT, Reading, expand
+from .common.outputs import check_not_input, check_outputs, places, staged
+from .common.reading import STANDARD_INPUT, Reading, Result, each_input, expand, guarded
 
 if TYPE_CHECKING:
     from fractions import Fraction

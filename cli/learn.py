@@ -76,8 +76,7 @@ def learn(
     Example: [bold]olivine learn valor --env random-finite --set states=3[/bold]
     """
     from ..algorithms.learning.results import impossible
-    from .experiments.assumptions import Examination
-    from .experiments.runs import OutOfTimeError, prepare
+    from .experiments.runs import Examination, OutOfTimeError, prepare
 
     examination = None
     if check or run_anyway:

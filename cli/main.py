@@ -14,9 +14,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from .. import __version__
 from .common import signals
+from .common.command import convert_directly
 from .common.output import ExitStatus, describe, drop_stdout, is_broken_pipe, say
 from .common.streams import prepare_streams
-from .common.values import convert_directly
 
 _UsageError: Any = typer.BadParameter.__base__
 

@@ -16,8 +16,7 @@ from .common.console import heartbeat, tell
 from .common.output import ExitStatus, describe, print_json, report_error, say
 from .common.outputs import check_outputs
 from .common.reading import Reading
-from .common.tables import lower_bound, notes, remark
-from .verify import say_failures
+from .verify import lower_bound, notes, remark, say_failures
 
 if TYPE_CHECKING:
     from ..reduction.family.instance import Instance
@@ -217,7 +216,7 @@ _TERMS = tuple(
 
 
 def _routes(instance: Instance, answer: Verification) -> str:
-    from .figures.drawing import draw_theorem_o
+    from .figures.family_scene import draw_theorem_o
 
     rows = [
         (
@@ -270,14 +269,13 @@ def _theorem(parameters: Parameters, unsatisfied: int | None) -> Iterator[str]:
 
 def _drawing(source: DimacsFile, instance: Instance, answer: Verification) -> str:
     from ..reduction.verify.routes import best_assignment
-    from .figures.drawing import draw_family, lay_out
-    from .figures.play import play
+    from .figures.family_scene import draw_family, lay_out
 
     best = best_assignment(answer.routes)
     drawn = lay_out(source, instance, answer, True, best)
     game = None
     if best is not None and not drawn.bundled:
-        game = play(instance.family, best, answer.optimum)
+        game = page.play(instance.family, best, answer.optimum)
     if game is not None:
         drawn = lay_out(source, instance, answer, True, best, bare=True)
     return page.section(

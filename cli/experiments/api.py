@@ -14,11 +14,10 @@ from ..common.outputs import check_outputs
 from ..figures.files import check_suffix
 from .comparison import Comparison
 from .frame import work, written
-from .plan import Plan, adapted
 from .rows import check_results, write_results
 from .runs import LearningRun, own_environment, register_environments
 from .summaries import curves_of
-from .units import Row, learning_units
+from .units import Plan, Row, adapted, learning_units
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import io
+import re
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from .family_caption import sentences
-from .family_subject import Subject, span
+from ...reduction.program.optimum import optimum, step
+from .family_subject import Subject, sentences, span
+from .files import style
 from .scene import ROW, Frame, Line, LineKind, Node, NodeKind, Point, Scene
 
 if TYPE_CHECKING:
     import numpy as np
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from ...reduction.family.family import Family
+    from ...reduction.family.instance import Instance
+    from ...reduction.family.variants import Parameters
+    from ...reduction.formula.dimacs import DimacsFile
+    from ...reduction.verify.verification import Verification
 
 PAD, CHARACTER = 0.14, 0.073
 _LITERAL_LINES: dict[tuple[bool, int], tuple[LineKind, float]] = {
@@ -285,3 +293,89 @@ def _width(texts: Iterable[str]) -> float:
 
 def _minus(value: Fraction) -> str:
     return str(value).replace("-", "−")
+
+
+_FAINT, _STRONG = "#9aa3ad", "#c2410c"
+_POINTS = 60
+
+
+def lay_out(
+    source: DimacsFile,
+    instance: Instance,
+    answer: Verification | None,
+    witness: bool | None,
+    assignment: NDArray[np.bool_] | None,
+    bare: bool = False,
+) -> Scene:
+    """Lay out a family; `assignment`, shape (n,) or None, and `bare` as in `scene`."""
+    from .family_scene import scene
+    from .family_subject import verdict
+
+    remarks = list(verdict(answer, witness, shown=assignment is not None))
+    if instance.used is not None:
+        remarks.append(f"{instance.used}.")
+    hard = None if source.hardened is None else source.hardened.original.hard
+    return scene(instance.family, assignment, hard=hard, remarks=remarks, bare=bare)
+
+
+def draw_family(drawn: Scene) -> str:
+    """Draw a family without its caption; the text of an ``<svg>`` element."""
+    from .scene import draw_scene
+
+    return svg_of(lambda: draw_scene(drawn))
+
+
+def draw_theorem_o(
+    parameters: Parameters, unsatisfied: int | None, *, weighted: bool
+) -> str:
+    """Draw the optimum as a function of u, with the formula's own u marked."""
+
+    def draw() -> Figure:
+        from matplotlib.figure import Figure
+        from matplotlib.ticker import MaxNLocator
+
+        figure = Figure(figsize=(4.2, 2.5), layout="constrained")  # for phones, too
+        axes = figure.add_subplot()
+        shown = _values_of_u(parameters, unsatisfied)
+        values = [float(optimum(parameters, u)) for u in shown]
+        dots = "o" if len(shown) == shown[-1] + 1 else ""
+        axes.plot(shown, values, marker=dots, color=_FAINT, markersize=4)
+        if unsatisfied is not None:
+            own = float(optimum(parameters, unsatisfied))
+            axes.plot([unsatisfied], [own], "o", color=_STRONG)
+        axes.axhline(
+            float(parameters.best - parameters.penalty), linestyle=":", color=_FAINT
+        )
+        what = "weight" if weighted else "number"
+        axes.set_xlabel(f"u, least {what} of unsatisfied clauses")
+        axes.set_ylabel("optimum")
+        axes.ticklabel_format(useOffset=False)
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        return figure
+
+    return svg_of(draw)
+
+
+def _values_of_u(parameters: Parameters, unsatisfied: int | None) -> list[int]:
+    """Where to draw the optimum: each u, or some where they are many."""
+    wanted = 8 if unsatisfied is None else 2 * unsatisfied + 4
+    last = min(parameters.total_weight // 2, wanted)  # 0 where the weight is 1
+    bend = int(parameters.penalty / step(parameters))
+    some = {last * k // _POINTS for k in range(_POINTS + 1)} | {bend, bend + 1}
+    return sorted(u for u in some if u <= last)
+
+
+def svg_of(draw: Callable[[], Figure]) -> str:
+    """Write the figure that `draw` makes; the SVG element."""
+    with style():
+        buffer = io.StringIO()
+        draw().savefig(
+            buffer,
+            format="svg",
+            transparent=True,
+            metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")),
+        )
+    text = buffer.getvalue()
+    # HTML needs no namespaces: the page names no address of the net at all.
+    text = re.sub(r' xmlns(:xlink)?="[^"]*"', "", text[text.index("<svg") :])
+    return text.replace("xlink:href", "href")

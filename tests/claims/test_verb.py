@@ -1,7 +1,7 @@
 import pytest
 from olivine.claims import claim as ledger
 from olivine.claims.claim import Claim, Evidence
-from olivine.claims.statements import STATEMENTS
+from olivine.claims.page import STATEMENTS
 
 from tests.support.commands import olivine
 

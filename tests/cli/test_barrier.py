@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 from olivine.cli.barrier import OPTIONS
 from olivine.cli.experiments.barrier import default_samples
-from olivine.cli.figures.barrier_backup import draw_backup
+from olivine.cli.figures.barrier import draw_backup
 from olivine.cli.figures.files import write_figure
 
 from tests.support.commands import olivine

@@ -8,8 +8,8 @@ import pytest
 from olivine.algorithms.learning import registry
 from olivine.algorithms.learning.results import LearningResult
 from olivine.cli.experiments.comparison import Comparison
-from olivine.cli.experiments.plan import Plan
 from olivine.cli.experiments.runs import prepare
+from olivine.cli.experiments.units import Plan
 
 from tests.support.commands import olivine
 from tests.support.depth import spread

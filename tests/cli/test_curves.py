@@ -16,10 +16,9 @@ from olivine.algorithms.learning.events import (
     UniformPolicy,
     notify,
 )
-from olivine.cli.experiments.plan import Plan
 from olivine.cli.experiments.runs import prepare
 from olivine.cli.experiments.summaries import curves_of
-from olivine.cli.experiments.units import LearningUnit, learning_units
+from olivine.cli.experiments.units import LearningUnit, Plan, learning_units
 
 from tests.support.commands import olivine
 

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.cli.figures.family_picture import mathtext, tikz
 from olivine.cli.figures.family_scene import scene
 from olivine.cli.figures.family_subject import BUNDLES
-from olivine.cli.figures.scene import Scene
+from olivine.cli.figures.scene import Scene, mathtext, tikz
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.variants import Variant
 from olivine.reduction.formula.formula import Formula

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from olivine.cli.figures.family_picture import draw_scene, tikz
 from olivine.cli.figures.family_scene import scene
-from olivine.cli.figures.scene import Line, Scene
+from olivine.cli.figures.scene import Line, Scene, draw_scene, tikz
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.variants import Variant
 from olivine.reduction.formula.formula import Formula

@@ -2,7 +2,7 @@ import errno
 from pathlib import Path
 
 import pytest
-from olivine.cli.common.folder import staged
+from olivine.cli.common.outputs import staged
 
 STALE = frozenset({"a", "b", "last"})
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from olivine.cli.common.output import ExitStatus
-from olivine.cli.common.parallel import in_parallel
+from olivine.cli.common.reading import in_parallel
 
 pytestmark = pytest.mark.children
 

@@ -12,8 +12,12 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from olivine.cli.common.page import DARK, escape, figure, table
-from olivine.cli.figures.drawing import _values_of_u, draw_family, draw_theorem_o
-from olivine.cli.figures.family_scene import scene
+from olivine.cli.figures.family_scene import (
+    _values_of_u,
+    draw_family,
+    draw_theorem_o,
+    scene,
+)
 from olivine.cli.report import verdict
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.variants import Parameters, Variant

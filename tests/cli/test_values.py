@@ -2,7 +2,7 @@
 
 import pytest
 import typer
-from olivine.cli.common.values import _converted
+from olivine.cli.common.command import _converted
 from olivine.cli.main import VERBS, command_line
 from typer.core import TyperGroup
 from typer.main import get_command

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from olivine.claims import load
-from olivine.claims.statements import PROOFS, digest
+from olivine.claims.page import PROOFS, digest
 
 from tests.support.commands import ROOT
 
