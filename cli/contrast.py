@@ -8,7 +8,6 @@ import platform
 import statistics
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +15,7 @@ import typer
 
 from .. import __version__
 from .common.command import verb
-from .common.console import bar_hidden, heartbeat, print_table, stderr_console, tell
+from .common.console import print_table, progress_bar, tell
 from .common.options import (
     Json,
     Seed,
@@ -29,8 +28,6 @@ from .common.output import ExitStatus, describe, print_json, say
 from .common.outputs import staged
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from ..reduction.contrast.contrast import Measurement, Plan
     from .figures.contrast import Fits
 
@@ -97,10 +94,11 @@ def contrast(
     fault = ""
     try:
         with staged(output, force=force, stale=OURS, last=DATA) as stage:
-            with _progress(plan, json_lines) as progress:
+            total = plan.instances * sum(plan.sizes)
+            with progress_bar("measuring", total, json_lines) as progress:
+                task = progress.task_ids[0]
                 for n, found in measure(plan):
                     measurements += found
-                    task = progress.task_ids[0]
                     progress.update(task, advance=n, description=f"n = {n}")
             fitted = fits(measurements)
             measured = _record(plan, measurements, fitted, time.perf_counter() - start)
@@ -154,36 +152,6 @@ def _record(
 def _threads() -> str:
     """BLAS threads, as the environment sets them."""
     return os.environ.get("OMP_NUM_THREADS", "not set")
-
-
-@contextmanager
-def _progress(plan: Plan, json_lines: bool) -> Iterator[Progress]:
-    """Show a bar on standard error, where somebody is there to see it."""
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left, at most some"),
-        TimeRemainingColumn(),
-        console=stderr_console(),
-        redirect_stdout=False,
-        transient=True,
-        disable=bar_hidden(json_lines),
-    )
-    task = progress.add_task("n = 3", total=plan.instances * sum(plan.sizes))
-    with (
-        progress,
-        heartbeat(lambda: f"measuring, {progress.tasks[task].description} done"),
-    ):
-        yield progress
 
 
 def rows(

@@ -12,7 +12,7 @@ from .common import options
 from .common.command import verb
 from .common.console import tell
 from .common.output import ExitStatus, describe, print_json, report_error, say
-from .common.reading import Reading
+from .common.reading import Reading, described
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,15 +93,10 @@ def draw(
         status = ExitStatus.UNDECIDED
         say(f"olivine: {file}: not decided within the limits")
     if json_lines:
-        family = instance.family
         record: dict[str, Any] = {
             "file": file,
             "output": str(output),
-            "variables": instance.formula.n_variables,
-            "clauses": instance.formula.n_clauses,
-            "three_sat": {"variables": family.n_variables, "clauses": family.n_clauses},
-            "variant": str(family.variant),
-            "penalty": str(family.penalty),
+            **described(instance),
             "satisfiable": None if answer is None else answer.satisfiable,
             "witness": shown,
             "bundled": drawn.bundled,

@@ -33,7 +33,7 @@ from .common.options import (
     checked_penalty,
 )
 from .common.output import describe, print_json, report_error, say
-from .common.reading import Reading, instance_of
+from .common.reading import Reading, described, instance_of
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -114,10 +114,10 @@ def solve(
         "time_limit": time_limit,
     }
     named = re.search(r"(?i)\.wcnf(\.\w+)?$", file) and "wcnf"
-    with _unknown_if_stopped(file, input_format or named, json_lines) as known:
+    with _unknown_if_stopped(file, input_format or named, json_lines) as formats:
         try:
             source = reading.read(file)
-            known.append(source.format)
+            formats.append(source.format)
             instance = instance_of(file, source, variant.value, exact_penalty)
         except (ValueError, OSError) as error:
             return report_error(file, describe(error), json_lines=json_lines)
@@ -132,8 +132,15 @@ def solve(
             signals.stop(answer=status)  # what is printed is printed whole
             seconds = time.perf_counter() - start
             if json_lines:
-                weighed = _weighed(file, instance, best, source.warnings, seconds)
-                _print_record(weighed, best.assignment)
+                known = {"optimal": best.cost == 0, "unsatisfiable": False}
+                own = {
+                    "satisfiable": known.get(best.status),  # every clause
+                    "answer": answer,
+                    "cost": best.cost,
+                    "decided_by": "maxsat" if best.status in known else None,
+                }
+                record = _record(file, instance, best, source.warnings, seconds, **own)
+                _print_record(record, best.assignment)
             else:
                 _print_comments(best.remarks, best.value, seconds)
                 print(f"s {answer}")
@@ -147,7 +154,11 @@ def solve(
         decision = decide(instance, engine.value, **options)
         seconds = time.perf_counter() - start
         if json_lines:
-            record = _record(file, instance, decision, source.warnings, seconds)
+            own = {
+                "satisfiable": decision.satisfiable,
+                "decided_by": decision.decided_by or None,
+            }
+            record = _record(file, instance, decision, source.warnings, seconds, **own)
             _print_record(record, decision.assignment)
         else:
             _print_comments(decision.remarks, decision.value, seconds)
@@ -214,53 +225,24 @@ def _optimum(
 def _record(
     file: str,
     instance: Instance,
-    decision: Decision,
+    found: Decision | Optimum,
     warnings: tuple[str, ...],
     seconds: float,
+    **own: Any,
 ) -> dict[str, Any]:
-    return _described(file, instance) | {
-        "satisfiable": decision.satisfiable,
-        "value": None if decision.value is None else str(decision.value),
-        "model": None,
-        "decided_by": decision.decided_by or None,
-        "remarks": list(decision.remarks),
-        "warnings": list(warnings),
-        "seconds": round(seconds, 6),
-    }
-
-
-def _weighed(
-    file: str,
-    instance: Instance,
-    best: Optimum,
-    warnings: tuple[str, ...],
-    seconds: float,
-) -> dict[str, Any]:
-    """Make the record of a WCNF file; `satisfiable` means every clause."""
-    known = {"optimal": best.cost == 0, "unsatisfiable": False}
-    return _described(file, instance) | {
-        "satisfiable": known.get(best.status),
-        "answer": _BEST[best.status][1],
-        "cost": best.cost,
-        "value": None if best.value is None else str(best.value),
-        "model": None,
-        "decided_by": "maxsat" if best.status in known else None,
-        "remarks": list(best.remarks),
-        "warnings": list(warnings),
-        "seconds": round(seconds, 6),
-    }
-
-
-def _described(file: str, instance: Instance) -> dict[str, Any]:
-    family = instance.family
-    return {
-        "file": file,
-        "variables": instance.formula.n_variables,
-        "clauses": instance.formula.n_clauses,
-        "three_sat": {"variables": family.n_variables, "clauses": family.n_clauses},
-        "variant": str(family.variant),
-        "penalty": str(family.penalty),
-    }
+    """Make the record of a file; `own`: what only its format has."""
+    return (
+        {"file": file}
+        | described(instance)
+        | own
+        | {
+            "value": None if found.value is None else str(found.value),
+            "model": None,
+            "remarks": list(found.remarks),
+            "warnings": list(warnings),
+            "seconds": round(seconds, 6),
+        }
+    )
 
 
 def _print_head(file: str, instance: Instance) -> None:

@@ -35,6 +35,7 @@ from ...solvers.model.program_files import write_lp, write_mps
 from ...solvers.outcome import Status
 from .json_text import pretty_json
 from .output import ContradictionError
+from .reading import described
 
 DESCRIPTION = "family.json"
 FORMULA = "three_sat.cnf"
@@ -210,11 +211,7 @@ def write_folder(
         out.writelines(pretty_json(description))
         out.write("\n")
     return {
-        "variables": instance.formula.n_variables,
-        "clauses": instance.formula.n_clauses,
-        "three_sat": {"variables": family.n_variables, "clauses": family.n_clauses},
-        "variant": str(family.variant),
-        "penalty": str(family.penalty),
+        **described(instance),
         "formulation": asked.formulation,
         "sizes": description["sizes"],
         **known,

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ...solvers.child.temporary import owned, signals_held
 from .reading import STANDARD_INPUT
 
 
@@ -90,6 +89,8 @@ def staged(
     directory: Path, *, force: bool, stale: frozenset[str], last: str
 ) -> Iterator[Path]:
     """Yield a folder on `directory`'s file system; on success its files move there."""
+    from ...solvers.child.temporary import owned, signals_held
+
     if directory.is_dir():
         if not force and any(directory.iterdir()):
             raise FileExistsError(
@@ -134,6 +135,8 @@ def _check_regular(file: Path) -> None:
 
 
 def _make_parents(parent: Path, made: list[Path]) -> None:
+    from ...solvers.child.temporary import signals_held
+
     missing = [p for p in (parent, *parent.parents) if not p.exists()]
     for folder in reversed(missing):
         with signals_held():

@@ -95,6 +95,18 @@ def instance_of(
         raise ValueError(f"{path}: {describe(error)}") from None
 
 
+def described(instance: Instance) -> dict[str, Any]:
+    """Sizes, variant and penalty of an instance, as records have them."""
+    family = instance.family
+    return {
+        "variables": instance.formula.n_variables,
+        "clauses": instance.formula.n_clauses,
+        "three_sat": {"variables": family.n_variables, "clauses": family.n_clauses},
+        "variant": str(family.variant),
+        "penalty": str(family.penalty),
+    }
+
+
 def open_regular(path: str) -> io.BufferedReader:
     """Open a regular file; what may never end, as a pipe or a device, is refused."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
