@@ -19,8 +19,8 @@ import pytest
 from olivine.cli.experiments import frame
 from olivine.cli.experiments.frame import LostWorkersError, rows_of
 from olivine.cli.experiments.summaries import phases_of
+from olivine.cli.experiments.sweep_file import read_sweep
 from olivine.cli.figures.sweep import save_phases
-from olivine.cli.sweep import read_sweep
 from olivine.solvers.child.process import Worker
 
 from tests.support.commands import CASES, ROOT, olivine
