@@ -278,3 +278,28 @@ def test_help_breaks_no_line_early_at_80_columns(verb, monkeypatch) -> None:
 
 def is_box(line: str) -> bool:
     return line.startswith("╭")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["verify", FULL3, "--certificate", "OUT"], "a certificate"),
+        (["draw", FULL3, "-o", "OUT.svg"], "a drawing"),
+        (["report", FULL3, "-o", "OUT.html"], "a report's drawing"),
+        (["contrast", "-o", "OUT"], "the contrast"),
+        (["generate", FULL3, "-o", "OUT", "--two-actions"], "--two-actions"),
+        (
+            ["generate", FULL3, "-o", "OUT", "--formulation", "strengthened"],
+            "formulation strengthened",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_forced_variant_is_refused_where_it_has_no_place(
+    tmp_path, arguments: list[str], part: str
+) -> None:
+    given = [str(a).replace("OUT", str(tmp_path / "out")) for a in arguments]
+    done = olivine(*given, "--variant", "forced")
+    assert done.status == 2
+    assert f"{part} has no place for the side states" in " ".join(done.err.split())
+    assert list(tmp_path.iterdir()) == []
