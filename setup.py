@@ -30,6 +30,6 @@ setup(
     cmdclass={"build_py": BuildWithoutThisFile},
     packages=["olivine", *(f"olivine.{name}" for name in found)],
     package_dir={"olivine": "."},
-    package_data={"olivine": ["py.typed"]},
+    package_data={"olivine": ["py.typed"], "olivine.cli": ["schemas.json"]},
     options={"build": {"build_base": build_base}, "egg_info": {"egg_base": build_base}},
 )

@@ -20,6 +20,9 @@ def test_the_version_is_one() -> None:
     assert f"\nversion: {olivine.__version__}\n" in cited
 
 
+ENDS = (".py", ".toml", ".md", ".typed")
+
+
 @pytest.fixture(scope="module")
 def archives(tmp_path_factory) -> tuple[Path, Path]:
     """The wheel, and the source archive, built from the files that git knows."""
@@ -34,7 +37,7 @@ def archives(tmp_path_factory) -> tuple[Path, Path]:
     if listed.returncode:
         pytest.skip("no git here")
     for name in listed.stdout.splitlines():
-        if name.endswith((".py", ".toml", ".md", ".typed", "LICENSE")):
+        if name.endswith((*ENDS, "LICENSE", "schemas.json")):
             target = source / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes((ROOT / name).read_bytes())
@@ -59,6 +62,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(archives) -> None:
     ours = {n for n in names if not n.startswith(f"olivine-{olivine.__version__}")}
     assert {n.split("/")[0] for n in ours} == {"olivine"}
     assert {"olivine/__init__.py", "olivine/py.typed", "olivine/rl.py"} <= ours
+    assert "olivine/cli/schemas.json" in ours
     tops = {n.split("/")[1] for n in ours if n.count("/") > 1}
     assert tops == {"cli", "claims", "reduction", "algorithms", "solvers"}
     assert "olivine/setup.py" not in ours
