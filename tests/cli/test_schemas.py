@@ -23,6 +23,10 @@ CALLS = {
     f"verify D/hard.wcnf {SAT} {BAD} --route witness": "verify verify error",
     "verify F --time-limit 1e-9 --route maxsat": "verify",
     "verify F --route treewidth": "verify",
+    f"solve {SAT}": "solve",
+    "solve F --time-limit 1e-9": "solve",
+    "solve D/hard.wcnf": "solve",
+    f"solve {BAD}": "error",
     f"report {SAT} -o D/r.html": "report",
     "check D/c.json F": "check",
     f"check D/c.json {SAT}": "check",
@@ -140,6 +144,12 @@ def test_every_line_is_of_its_schema(records):
         for error in validator(name).iter_errors(record)
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_every_verb_with_json_is_called():
+    pages = {p.stem: p.read_text("utf-8") for p in (ROOT / "cli").glob("*.py")}
+    verbs = {name for name, text in pages.items() if "Json = False" in text}
+    assert {call.split()[0] for call in CALLS} == verbs - NO_RECORD
 
 
 def test_every_schema_has_a_record(records):
