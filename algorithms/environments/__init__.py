@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..exact.arrays import INT64_MAX
+from ..exact.arrays import INT64_MAX, check_type
 from ..exact.multinomial import generator
 from .finite_makers import from_lists, random_finite, tabular
 from .protocol import Environment
@@ -82,6 +82,7 @@ def make(name: str, seed: int | np.random.Generator = 0, **chosen: Any) -> Envir
 
 
 def _factory(name: str) -> Factory:
+    check_type("name", name, str, "name of an environment")
     if name not in _FACTORIES:
         raise ValueError(
             f"unknown environment {name!r}{_suggestion(name, _FACTORIES)}; there are "

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..classes import PolicyClassByLevel, ValueClassByLevel
-from ..exact.arrays import MOST_NUMBERS, check_table
+from ..exact.arrays import MOST_NUMBERS, check_table, check_type
 from ..mdp.tabular import TabularMDP
 from .finite import FiniteEnvironment
 from .finite_model import FiniteLevel, FiniteModel
@@ -71,6 +71,9 @@ def from_lists(
     >>> env.truth.optimal_value
     Fraction(1, 2)
     """
+    check_type("levels", levels, Sequence, "list of levels")
+    for h, states in enumerate(levels, start=1):
+        check_type(f"levels, level {h}", states, Sequence, "list of states")
     if not levels or not all(levels):
         raise ValueError("levels: there is none, or one without states")
     unit = math.lcm(

@@ -234,7 +234,7 @@ class _Player:
         found = self.env.reset(seed=given)
         if not isinstance(found, tuple) or len(found) != 2:
             self._old(f"reset(seed={given}) gave {type(found).__name__}", 2)
-        return self._read(found[0])
+        return self._seen(found[0], f"reset(seed={given})")
 
     def step(self, action: int) -> tuple[Any, Any]:
         if self._over:
@@ -248,7 +248,17 @@ class _Player:
         if self._pay is not None:
             reward = self._pay(reward)
         self._path.append(action)
-        return (self._end if self._over else self._read(x)), self._number(reward)
+        seen = self._end if self._over else self._seen(x, f"step({action})")
+        return seen, self._number(reward)
+
+    def _seen(self, x: Any, call: str) -> Any:
+        try:
+            return self._read(x)
+        except (TypeError, ValueError, LookupError) as error:
+            raise OwnCodeError(
+                f"gymnasium {self.name}: {call} gave observation {x!r:.60}; expected "
+                f"one of the observation space, {self.env.observation_space}"
+            ) from error
 
     def _old(self, gave: str, expected: int) -> None:
         raise OwnCodeError(

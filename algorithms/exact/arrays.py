@@ -65,6 +65,20 @@ def check_count(name: str, value: Any, *, least: int = 1) -> int:
     return value
 
 
+def check_type(name: str, value: Any, kind: Any, expected: str) -> None:
+    """Refuse a value of another type with a TypeError that says what is expected."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name}: {value!r:.60} is no {expected}")
+
+
+def check_positive(name: str, value: Any) -> float:
+    """Return a finite positive number as a float, else ValueError."""
+    good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not good or not 0 < value < float("inf"):
+        raise ValueError(f"{name}: {value!r:.60} is no positive number")
+    return float(value)
+
+
 def check_flag(name: str, value: Any) -> None:
     """Refuse what is neither true nor false with a ValueError."""
     if not isinstance(value, bool):

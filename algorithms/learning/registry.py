@@ -17,6 +17,7 @@ import numpy as np
 from ..classes import PolicyClassByLevel, ValueClassByLevel
 from ..classes.q_functions import FiniteQClass
 from ..environments.protocol import Environment
+from ..exact.arrays import check_type
 from .draw_classes import ClassKind
 from .events import Observer
 from .problem import Problem
@@ -125,6 +126,7 @@ def algorithms() -> list[Algorithm]:
 
 def get(name: str) -> Algorithm:
     """Look an algorithm up, loading its package; ValueError suggests a name."""
+    check_type("algorithm", name, str, "name of an algorithm")
     for module, listed in MODULES.items():
         if name in listed and name not in _ALGORITHMS:
             _load(module, listed)

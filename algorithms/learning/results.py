@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..environments.protocol import AnyPolicy, Environment, knows_truth
-from ..exact.arrays import check_count, check_unit, rational
+from ..exact.arrays import check_count, check_type, check_unit, rational
 from ..exact.multinomial import RecordedSeed, generator
 from ..oracles.ledger import KINDS
 
@@ -74,6 +74,8 @@ def evaluate(
         shows to differ from what it was declared to be.
     """
     n = check_count("episodes", episodes, least=2)
+    if policies is not None:
+        check_type("policies", policies, Iterable, "list with a policy per level")
     if policies is None or any(policy is None for policy in policies):
         raise ValueError(
             "policies: some are missing, as the run failed before it had them; see "

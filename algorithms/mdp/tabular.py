@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..exact.arrays import INT64_MAX, IntArray, as_rational, gather
+from ..exact.arrays import INT64_MAX, IntArray, as_rational, check_type, gather
 from . import planning
 from .arrays import ARRAYS, MdpArrays, check_rewards, validate
 from .bellman import Pair
@@ -142,6 +142,7 @@ class TabularMDP(MdpArrays):
 def _arrays_from_lists(
     states: Sequence[StateData], start: str | None
 ) -> dict[str, Any]:
+    check_type("states", states, Sequence, "list of (name, level, actions)")
     if not states:
         raise ValueError("an MDP needs at least one state")
     index = {name: s for s, (name, _, _) in enumerate(states)}

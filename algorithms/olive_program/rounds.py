@@ -36,6 +36,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..exact.arrays import check_type
 from ..exact.multinomial import RecordedSeed
 from ..mdp.bellman import Pair
 from ..mdp.distributions import Distribution
@@ -285,6 +286,7 @@ def olive_exact(
         If a parameter is out of range (see also `OliveProgram`), or a script does not
         hold what it promises.
     """
+    check_type("mdp", mdp, TabularMDP, "TabularMDP")
     program = OliveProgram(mdp, constraints, tolerance, lower, upper)
     least = mdp.horizon * program.tolerance
     return run_rounds(

@@ -286,11 +286,19 @@ def _runs(
     settings: Mapping[str, Any],
 ) -> list[LearningRun]:
     from ...algorithms.environments import options
-    from ...algorithms.exact.arrays import check_unit, rational
+    from ...algorithms.exact.arrays import (
+        check_positive,
+        check_type,
+        check_unit,
+        rational,
+    )
     from ...algorithms.learning import registry
     from ...algorithms.learning.learn import choose_classes
 
+    time_limit = check_positive("time_limit", time_limit)
     listed = [algorithms] if isinstance(algorithms, str) else algorithms
+    if listed is not None:
+        check_type("algorithms", listed, Sequence, "name and no list of names")
     entries = [registry.get(name) for name in listed or registry.names()]
     named = isinstance(environment, str)
     if named:

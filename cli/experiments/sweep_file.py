@@ -11,6 +11,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from ...algorithms.exact.arrays import check_positive
 from ..common.options import (
     DEFAULT_MAX_VARIABLES,
     FormulationName,
@@ -135,13 +136,6 @@ def _count(least: int) -> Check:
     return check
 
 
-def _positive(name: str, value: Any) -> float:
-    good = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not good or not 0 < value < float("inf"):
-        raise ValueError(f"{name}: {value!r:.60} is no positive number")
-    return float(value)
-
-
 def _penalty(name: str, value: Any) -> Any:
     import typer
 
@@ -167,7 +161,7 @@ def _each(check: Check) -> Check:
 
 _DRAWN: dict[str, tuple[Check, Any]] = {
     "variables": (_count(1), None),
-    "ratios": (_each(_positive), []),
+    "ratios": (_each(check_positive), []),
     "clauses": (_each(_count(1)), []),
     "formulas": (_count(1), 1),
     "width": (_count(1), 3),
@@ -209,7 +203,7 @@ _FORMULAS: dict[str, tuple[Check, Any]] = {
     "routes": (_chosen([r.value for r in RouteName]), None),
     "formulation": (_chosen([f.value for f in FormulationName]), None),
     "penalty": (_penalty, None),
-    "time_limit": (_positive, None),
+    "time_limit": (check_positive, None),
     "seed": (_count(0), 0),
 }
 _LEARNING: dict[str, tuple[Check, Any]] = {
@@ -219,10 +213,10 @@ _LEARNING: dict[str, tuple[Check, Any]] = {
     "first_seed": (_count(0), 0),
     "params": (_word, None),
     "classes": (_word, None),
-    "epsilon": (_positive, 0.3),
-    "delta": (_positive, 0.1),
+    "epsilon": (check_positive, 0.3),
+    "delta": (check_positive, 0.1),
     "settings": (_table, {}),
-    "time_limit": (_positive, 10.0),
+    "time_limit": (check_positive, 10.0),
 }
 
 Made = tuple[Sequence[Unit], dict[str, Any], Sequence[str]]  # units, header, files read

@@ -22,6 +22,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...algorithms.exact.arrays import check_type
 from ...algorithms.mdp.tabular import TabularMDP
 from ...algorithms.mdp.two_actions import TwoActions
 from .family import Family
@@ -80,6 +81,7 @@ def graph(
         If `y` is not n truth values, the graph would not fit, or an MDP that is
         not layered (`paper`) is to have two actions.
     """
+    check_type("family", family, Family, "Family")
     sizes = family.declared_sizes()
     _check_memory(sizes.actions, sizes.transitions, memory_limit)
     mdp = family.mdp(y)

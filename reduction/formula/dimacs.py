@@ -27,6 +27,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...algorithms.exact.arrays import check_type
 from ...solvers.files import write_text
 from .checks import MAX_VARIABLE
 from .dimacs_body import Clauses, Context, Header, integer, read_clauses
@@ -167,6 +168,8 @@ def parse_dimacs(
         raise ValueError(f"unknown input format {input_format!r}: 'cnf' or 'wcnf'")
     if not 0 <= max_variables <= MAX_VARIABLE:
         raise ValueError(f"max_variables {max_variables} is not in 0..{MAX_VARIABLE}")
+    if isinstance(chunks, str) or not isinstance(chunks, Iterable):
+        raise TypeError(f"chunks: {chunks!r:.60} is neither bytes nor pieces of them")
     text = chunks if isinstance(chunks, bytes) else b"".join(chunks)
     _check_lines(text, source, max_line)
     header, context, rest = _read_start(text, source, input_format, max_variables)
@@ -333,6 +336,7 @@ def write_dimacs(
     OSError
         If the file cannot be written.
     """
+    check_type("formula", formula, Formula, "Formula")
     parts = _parts(formula, format, comments)
     name = os.fspath(path)
     if name == "-":

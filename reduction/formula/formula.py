@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...algorithms.exact.arrays import exact_sum
+from ...algorithms.exact.arrays import check_type, exact_sum
 from ...solvers.sat.clauses import clause_lists, satisfied
 from .checks import (
     MAX_VARIABLE,
@@ -173,6 +173,7 @@ class Formula(_Clauses):
         >>> formula.satisfied([True, True, False])
         array([ True, False])
         """
+        check_type("clauses", clauses, Iterable, "list of clauses")
         rows = [tuple(clause) for clause in clauses]
         offsets = np.zeros(len(rows) + 1, dtype=np.int64)
         np.cumsum([len(row) for row in rows], out=offsets[1:])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...algorithms.exact.arrays import check_type
 from ...solvers.sat.clauses import clause_lists
 from .formula import Formula
 
@@ -64,6 +65,7 @@ def to_pysat(formula: Formula) -> CNF | WCNF:
     """
     from pysat.formula import CNF, WCNF
 
+    check_type("formula", formula, Formula, "Formula")
     clauses = list(clause_lists(formula))
     made: Any
     if formula.weights is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...algorithms.exact.arrays import check_count, check_type
 from .checks import MAX_VARIABLE, checked_assignment
 from .formula import Formula
 
@@ -39,13 +40,14 @@ def random_ksat(
     >>> formula.satisfied([True] * 6)
     array([ True,  True,  True,  True])
     """
+    check_type("rng", rng, np.random.Generator, "numpy.random.Generator")
+    n, k = check_count("n", n, least=0), check_count("k", k, least=0)
+    m = check_count("m", m, least=0)
     if not 1 <= k <= n <= MAX_VARIABLE:
         raise ValueError(
             f"clauses of {k} distinct variables out of {n}: expected "
             f"1 <= k <= n <= {MAX_VARIABLE}"
         )
-    if m < 0:
-        raise ValueError(f"{m} clauses: expected at least 0")
     if planted is True:
         planted = rng.random(n) < 0.5
     elif planted is False:

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from ...algorithms.exact.arrays import check_type
 from ...algorithms.olive_program.program import Form
 from ..family.family import Family
 from .formulations import FORMULATIONS
@@ -66,6 +67,7 @@ def build(
         If a name is unknown or a parameter out of range; or for a tolerance or another
         range than the variant's with `strengthened` or `projected`.
     """
+    check_type("family", family, Family, "Family")
     chosen = next((known for known in FORMS if known == form), None)
     if chosen is None:
         raise ValueError(f"unknown form {form!r}: choose from {', '.join(FORMS)}")

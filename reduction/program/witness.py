@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...algorithms.exact.arrays import IntArray, fits_int64
+from ...algorithms.exact.arrays import IntArray, check_type, fits_int64
 from ...algorithms.mdp.bellman import Pair
 from ..family.family import Family, as_assignment
 from ..formula.checks import literal_truth
@@ -49,6 +49,7 @@ def forward(family: Family, assignment: ArrayLike) -> Pair:
     ValueError
         If `assignment` is not n truth values.
     """
+    check_type("family", family, Family, "Family")
     layout, n = family.layout, family.n_variables
     truth_of_variables = as_assignment(assignment, n)
     truth = literal_truth(family.clauses, truth_of_variables)
@@ -120,6 +121,8 @@ def back(family: Family, pair: Pair) -> NDArray[np.bool_]:
     numpy.ndarray
         bool, shape (n,): values of the variables of the 3-SAT form.
     """
+    check_type("family", family, Family, "Family")
+    check_type("pair", pair, Pair, "pair (g, π) such as `forward` gives")
     check(family, pair)
     layout, n = family.layout, family.n_variables
     first = layout.first_literal_state

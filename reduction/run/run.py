@@ -36,6 +36,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...algorithms.exact.arrays import check_type
 from ...algorithms.mdp.bellman import AverageConstraint, average_constraint
 from ..family.family import Family
 from .bound import StartBound
@@ -181,6 +182,7 @@ def adversarial_run(
     ValueError
         If `y` is not n truth values, or a move names what the MDP does not have.
     """
+    check_type("family", family, Family, "Family")
     member = family.assignment_of(y)
     checker = _Checker(family, member)
     chosen = schedule(family) if moves is None else moves

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import olivine
 import pytest
 
@@ -32,6 +33,50 @@ def test_python_and_type_checkers_see_the_same_names():
 def test_each_name_is_there_and_documented(name):
     assert inspect.getdoc(getattr(olivine, name))
     assert name in olivine.__doc__
+
+
+def _calls():
+    rng = np.random.default_rng(0)
+    family = olivine.Family(olivine.Formula.from_clauses([[1, 2, 3]]))
+    env = olivine.make("tabular", 0)
+    return {
+        "rng: 0 is no numpy.random.Generator": lambda: olivine.random_ksat(4, 5, 3, 0),
+        "n: '4' is no integer": lambda: olivine.random_ksat("4", 5, 3, rng),
+        "m: 0.5 is no integer": lambda: olivine.random_ksat(4, 0.5, 3, rng),
+        "name: 3 is no name of an environment": lambda: olivine.make(3),
+        "algorithm: 3 is no name of an algorithm": lambda: olivine.learn(3, env),
+        "algorithm: 4 is no name": lambda: olivine.curves(env, [4]),
+        "algorithms: 3 is no name and no list": lambda: olivine.curves(env, 3),
+        "algorithms: 2 is no name and no list": lambda: olivine.compare(env, 2),
+        "time_limit: 'a' is no positive number": lambda: olivine.curves(
+            env, "rmax", time_limit="a"
+        ),
+        "policies: 3 is no list": lambda: olivine.evaluate(env, 3),
+        "family: 1 is no Family": lambda: olivine.graph(1),
+        "family: 2 is no Family": lambda: olivine.build(2),
+        "family: 3 is no Family": lambda: olivine.forward(3, [True]),
+        "family: 4 is no Family": lambda: olivine.back(4, None),
+        "family: 5 is no Family": lambda: olivine.adversarial_run(5),
+        "pair: 3 is no pair": lambda: olivine.back(family, 3),
+        "model: 3 is no LinearModel": lambda: olivine.to_pulp(3),
+        "mdp: 3 is no TabularMDP": lambda: olivine.olive_exact(3),
+        "levels: 3 is no list of levels": lambda: olivine.from_lists(3),
+        "levels, level 1: 3 is no list": lambda: olivine.from_lists([3]),
+        "states: 3 is no list": lambda: olivine.TabularMDP.from_lists(3),
+        "clauses: 3 is no list": lambda: olivine.Formula.from_clauses(3),
+        "formula: 3 is no Formula": lambda: olivine.to_pysat(3),
+        "formula: 4 is no Formula": lambda: olivine.write_dimacs(4, "-"),
+        "chunks: 3 is neither bytes": lambda: olivine.parse_dimacs(3),
+        "chunks: 'p cnf 0 0' is neither": lambda: olivine.parse_dimacs("p cnf 0 0"),
+    }
+
+
+@pytest.mark.parametrize("line", _calls())
+def test_a_wrong_argument_is_named_with_what_is_expected(line):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        _calls()[line]()
+    assert str(caught.value).startswith(line)
+    assert "\n" not in str(caught.value)
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -158,6 +158,10 @@ def read_optimum(
 
 def to_pulp(model: LinearModel) -> PulpModel:
     """Make a PuLP problem of a model."""
+    if not isinstance(model, LinearModel):
+        raise TypeError(
+            f"model: {model!r:.60} is no LinearModel, as `build(family).model` is"
+        )
     return from_form(IntegerForm(model))
 
 

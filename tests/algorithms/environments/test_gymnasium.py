@@ -146,6 +146,15 @@ def test_spaces_that_do_not_fit_are_refused():
         olivine.from_gymnasium(env, 2)
 
 
+@pytest.mark.parametrize("seen", [np.nan, "two", {"at": 0}, None])
+def test_an_observation_outside_its_space_is_named(seen):
+    env = Walk()
+    env.step = lambda action: (seen, 0.1, False, False, {})
+    message = r"step\(.\) gave observation .* one of the observation space, Discrete"
+    with pytest.raises(ValueError, match=message):
+        olivine.from_gymnasium(env, 3)
+
+
 class Old:
     """Gym before 0.26."""
 
