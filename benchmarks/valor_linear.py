@@ -2,13 +2,16 @@
 
 Run from the project's folder: ``python -m benchmarks.valor_linear [--seeds 10]
 [--horizons 5 10] [--locks lock-gaussian lock]``. ``--frugal`` measures frugal
-parameters instead, ``--own`` the paper's own form, whose learned values are maxima over
+parameters instead, ``--account`` also what their episodes were for and what each of
+their rules saves, ``--own`` the paper's own form, whose learned values are maxima over
 the data that chose the policy, by n_train.
 
 Times are CPU seconds of this process: others on the machine do not count.
 """
 
 import argparse
+import itertools
+from collections import Counter
 from collections.abc import Iterator
 from statistics import median
 
@@ -21,10 +24,12 @@ from olivine.algorithms.oracles.csc import csc, importance_costs
 from olivine.algorithms.oracles.least_squares import least_squares
 from olivine.algorithms.valor import (
     FrugalParameters,
+    FrugalValues,
     PracticalParameters,
     frugal_defaults,
     linear_defaults,
 )
+from olivine.algorithms.valor.frugal import SharedData
 
 from benchmarks.figures import Figure, timed
 from benchmarks.valor import PCID, valued
@@ -55,14 +60,13 @@ def solved_among(runs):
 def figures(full: bool) -> Iterator[Figure]:
     """Episodes of frugal VALOR over PCID's, how many runs solve the lock, seconds."""
     seeds = 10 if full else 2
-    for horizon in (5, 10, 20) if full else (5, 10):
-        runs = [
-            lock_run("lock-gaussian", horizon, seed, "frugal") for seed in range(seeds)
-        ]
-        name = f"Gaussian lock, H = {horizon}, frugal VALOR"
+    cases = [(lock, horizon) for lock, known in PCID.items() for horizon in known]
+    for lock, horizon in [c for c in cases if full or c[1] <= 10]:
+        runs = [lock_run(lock, horizon, seed, "frugal") for seed in range(seeds)]
+        name = f"{lock}, H = {horizon}, frugal VALOR"
         used = median(result.trajectories for result, _, _ in runs)
         note = f"median of {seeds} seeds, {used:.0f} episodes"
-        most = PCID["lock-gaussian"][horizon]
+        most = PCID[lock][horizon]
         yield Figure(f"{name} / PCID as reported", used / most, "ratio", 3, note)
         solved = solved_among(runs)
         # Half a run for none: a miss as well.
@@ -90,6 +94,51 @@ def lock_runs(seeds, horizons, locks, kind):
                 f"{least:.3f}, V̂ {min(estimates):.3f} to {max(estimates):.3f}, {used} "
                 f"trajectories (at most {max(r.trajectories for r, _, _ in runs)}), "
                 f"median {np.median(times):.2f} s, largest {max(times):.2f} s",
+                flush=True,
+            )
+
+
+RULES = {
+    "all rules": {},
+    "n_first = 4d": {"n_first": None},
+    "φ = ε/2, 2ε/3 beyond": {"slack": 0.15, "leeway": 0.2},
+    "any spread": {"spread": None},
+}
+"""Frugal parameters with one rule less, at ε = 0.3."""
+
+PARTS = {"tests": "successors", "policies": "balanced", "replay": "fill"}
+"""Methods of `SharedData` that draw, by what their episodes are for."""
+
+
+def account(seeds, horizons, locks):
+    """Print what a run's episodes were for, mean over seeds, rule by rule."""
+    spent = Counter()
+
+    def counted(owner, method, part, environment):
+        draw = getattr(owner, method)
+
+        def count(self, *arguments):
+            before = environment(self).trajectories
+            found = draw(self, *arguments)
+            spent[part] += environment(self).trajectories - before
+            return found
+
+        setattr(owner, method, count)
+
+    for part, method in PARTS.items():
+        counted(SharedData, method, part, lambda shared: shared._environment)
+    counted(FrugalValues, "_measure", "fresh", lambda run: run.environment)
+    for name, horizon in itertools.product(locks, horizons):
+        for rule, chosen in RULES.items():
+            first = {"n_first": 4 * (3 + horizon)} if "n_first" in chosen else chosen
+            spent.clear()
+            runs = [lock_run(name, horizon, s, "frugal", **first) for s in range(seeds)]
+            total = sum(result.trajectories for result, _, _ in runs)
+            parts = [f"{part} {n // seeds}" for part, n in spent.items()]
+            print(
+                f"  {name:13} H = {horizon:2}, {rule}: {total // seeds} = "
+                f"{', '.join(parts)}, MetaAlg {(total - spent.total()) // seeds}; "
+                f"solved {solved_among(runs)} of {seeds}",
                 flush=True,
             )
 
@@ -137,7 +186,11 @@ def main():
     parser.add_argument("--locks", nargs="+", default=["lock-gaussian", "lock"])
     parser.add_argument("--frugal", action="store_true", help="few samples")
     parser.add_argument("--own", action="store_true", help="the paper's own form")
+    parser.add_argument("--account", action="store_true", help="what episodes are for")
     arguments = parser.parse_args()
+    if arguments.account:
+        account(arguments.seeds, arguments.horizons, arguments.locks)
+        return
     if arguments.own:
         own_form()
         return

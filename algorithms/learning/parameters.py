@@ -147,7 +147,7 @@ class Declared:
             if d.shown != "":
                 value = getattr(self, d.shown or name)
                 key = d.shown or d.label or name
-                found[key] = float(value) if d.exact else value
+                found[key] = float(value) if d.exact and value is not None else value
         return found
 
 

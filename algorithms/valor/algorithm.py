@@ -65,6 +65,7 @@ class LocalValues(Run):
     """The state of a run: data sets D_1, ..., D_H, and programs over G_h."""
 
     parameters: ValorParameters
+    programs_of: type[ConsensusPrograms] = ConsensusPrograms
 
     def __init__(
         self,
@@ -77,7 +78,7 @@ class LocalValues(Run):
         self.policy_class = guard(problem.policies)
         self.datasets: list[list[Triple]] = [[] for _ in range(self.horizon)]
         self.calls = [0] * self.horizon
-        self.programs = ConsensusPrograms(
+        self.programs = self.programs_of(
             problem.values, parameters, self.horizon, self.observations
         )
 

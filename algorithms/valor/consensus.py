@@ -78,26 +78,25 @@ class ConsensusPrograms:
         self, level: int, objective: Functional
     ) -> tuple[Fraction, Fraction] | None:
         """V_opt and V_pes, or None where no function meets the constraints."""
-        best = self._optimise(level, objective, maximise=True)
-        if best is None:
-            return None
-        worst = self._optimise(level, objective, maximise=False)
-        return None if worst is None else (best, worst)
+        found = self.solve(level, objective)
+        return None if found is None else (optimum(found[0]), optimum(found[1]))
 
-    def _optimise(
-        self, level: int, objective: Functional, *, maximise: bool
-    ) -> Fraction | None:
-        """Optimum, or None where infeasible."""
-        found: LpResult = self._programs[level].optimise(
-            objective,
-            maximise=maximise,
-            epsilon_sub=float(self.parameters.eps_sub),
-            epsilon_feas=float(self.parameters.eps_feas),
-        )
-        if not found.feasible or found.value is None:
-            return None
-        exact = found.exact_value
-        return Fraction(found.value) if exact is None else exact
+    def solve(
+        self, level: int, objective: Functional
+    ) -> tuple[LpResult, LpResult] | None:
+        """Maximum and minimum of a functional, or None where infeasible."""
+        results = []
+        for maximise in (True, False):
+            found: LpResult = self._programs[level].optimise(
+                objective,
+                maximise=maximise,
+                epsilon_sub=float(self.parameters.eps_sub),
+                epsilon_feas=float(self.parameters.eps_feas),
+            )
+            if not found.feasible or found.value is None:
+                return None
+            results.append(found)
+        return results[0], results[1]
 
     def _relax(self, level: int) -> None:
         self._scale[level] *= 2
@@ -116,3 +115,9 @@ class ConsensusPrograms:
             triple.value,
             self.parameters.phi(h) * self._scale[h],
         )
+
+
+def optimum(found: LpResult) -> Fraction:
+    """Optimum of a feasible program, as a rational."""
+    exact = found.exact_value
+    return Fraction(found.value or 0) if exact is None else exact

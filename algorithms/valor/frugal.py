@@ -1,9 +1,9 @@
 """VALOR with few samples: shared data, sequential tests, costs with a baseline.
 
 All calls share their data (`SharedData`), D' being successors of D's rows; a test ends
-at the first look with a clear answer; a baseline leaves importance weights only what
-rewards vary; sizes grow with variances. What is left of the guarantee is in
-docs/valor.md.
+at the first look with a clear answer, over functions that vary little at one state; a
+baseline leaves importance weights only what rewards vary; sizes grow with variances.
+What is left of the guarantee is in docs/valor.md.
 """
 
 from __future__ import annotations
@@ -22,9 +22,12 @@ from ..exact.data import EmpiricalMeasure, pool
 from ..learning.events import ConsensusTest, Observer, Path, Sampled, Triple, notify
 from ..learning.metaalg import EXACT_COSTS, decisions
 from ..learning.problem import Problem
-from ..oracles.ledger import unguard
+from ..oracles.ledger import evaluate, unguard
+from ..oracles.lp import ValueProgram
+from ..oracles.results import Constraint, Functional, LpResult
 from .algorithm import LocalValues, local_values
-from .parameters import FrugalFields
+from .consensus import ConsensusPrograms, optimum
+from .parameters import MOST_CUTS, FrugalFields
 
 
 class SharedData:
@@ -81,10 +84,83 @@ class SharedData:
         self._observed[path] += data.draws
 
 
+class SteadyPrograms(ConsensusPrograms):
+    """Programs over functions that vary little at the learned states of a level.
+
+    Their mean variance at these states, at most spread², is a convex constraint; cuts
+    at functions that break it stand for it, until a consensus is clear.
+    """
+
+    parameters: FrugalFields
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._spread = dict.fromkeys(self._programs, self.parameters.spread or 0)
+
+    def add(self, triple: Triple) -> None:
+        """Constrain a level; its first state shows how far functions must vary."""
+        level = triple.level
+        super().add(triple)
+        if self._spread[level] and len(self._triples[level]) == 1:
+            while self._confined(level):
+                self._spread[level] *= 2
+            self.rebuild(level)
+
+    def _confined(self, level: int) -> bool:
+        """Whether cuts leave no means from -3/4 to 3/4 at the only state of a level.
+
+        If they leave small values alone, other states are a consensus as well.
+        """
+        mean = Functional.expectation(self._observations(self._triples[level][0]))
+        self._programs[level] = ValueProgram(self._values.at_level(level))
+        for _ in range(MOST_CUTS):
+            found = super().solve(level, mean)
+            if found is None or not self._cut(level, found):
+                break
+            found = super().solve(level, mean)
+            if found is None or optimum(found[0]) - optimum(found[1]) < Fraction(3, 2):
+                return True
+        return False
+
+    def solve(
+        self, level: int, objective: Functional
+    ) -> tuple[LpResult, LpResult] | None:
+        """Maximum and minimum of a functional, or None where infeasible."""
+        found, limit = super().solve(level, objective), self.limit(level)
+        for _ in range(MOST_CUTS):
+            if found is None or optimum(found[0]) - optimum(found[1]) <= limit:
+                break
+            if not self._cut(level, found):
+                break
+            found = super().solve(level, objective)
+        return found
+
+    def _cut(self, level: int, found: Sequence[LpResult]) -> bool:
+        """Cut off functions f that vary too much: Cov(f, g)/sd(f) ≤ spread."""
+        states = [self._observations(triple) for triple in self._triples[level]]
+        most = self._spread[level] * self._scale[level]
+        if not most or not states:
+            return False
+        observations, cut = np.concatenate([d.observations for d in states]), False
+        masses = np.concatenate([d.probabilities / len(states) for d in states])
+        for function in [r.function for r in found if r.function is not None]:
+            parts = [evaluate(function, d.observations) for d in states]
+            above = [v - d.expectation(v) for v, d in zip(parts, states, strict=True)]
+            slope = masses * np.concatenate(above)
+            deviation = math.sqrt(slope @ np.concatenate(above))
+            if deviation > 1.1 * most:
+                steep = Functional(observations, slope / deviation)
+                self._programs[level].add(Constraint.near(steep, 0, most))
+                cut = True
+        return cut
+
+
 class FrugalValues(LocalValues):
     """The state of a run with few samples."""
 
     parameters: FrugalFields
+    programs: SteadyPrograms
+    programs_of = SteadyPrograms
 
     def __init__(
         self,
@@ -118,13 +194,26 @@ class FrugalValues(LocalValues):
             relaxed |= doubled
             width, limit = extremes[0] - extremes[1], self.programs.limit(level)
             if width <= limit:
-                middle = (extremes[0] + extremes[1]) / 2
+                value = self._settled(level, (extremes[0] + extremes[1]) / 2, data)
                 return ConsensusTest(
-                    child, data, *extremes, middle, "consensus", relaxed
+                    child, data, *extremes, value, "consensus", relaxed
                 )
             if data.draws >= p.n_test or self._is_new(level, batches, width - limit):
                 return self._descend(child, data, extremes, relaxed)
             n = self._next_look(level, data.draws, width)
+
+    def _settled(
+        self, level: int, middle: Fraction, data: EmpiricalMeasure
+    ) -> Fraction:
+        """Value of a consensus: a learned one, if noise alone may part them.
+
+        Else each level would pick the largest of its children's noisy middles.
+        """
+        learned = [triple.value for triple in self.programs.learned(level)]
+        nearest = min(learned, key=lambda value: abs(value - middle), default=middle)
+        spread = self.parameters.spread or 0
+        near = abs(nearest - middle) <= 3 * spread / math.sqrt(data.draws)
+        return nearest if near else middle
 
     def _replenish(self, level: int, n: int) -> None:
         """Top up each learned state of a level to n observations."""
@@ -181,22 +270,19 @@ class FrugalValues(LocalValues):
     def _measure(
         self, path: Path, policy: Any, futures: Sequence[Fraction], fresh: int
     ) -> Fraction:
-        """Average of r_h + V_a under the policy, to a standard error of ε/√(32H)."""
-        p, ahead = self.parameters, np.array(futures, dtype=np.float64)
-        aim, n, drawn = float(p.eps) ** 2 / (32 * p.H), p.n_pilot, 0
-        batches: list[EmpiricalMeasure] = []
-        while True:
-            rules = (*path, unguard(policy))
+        """Average of r_h + V_a under the policy, to a standard error of ε/√(16H)."""
+        p, batches, drawn = self.parameters, [], 0
+        n, ahead = min(fresh, p.fresh(0.0)), np.array(futures, dtype=np.float64)
+        rules = (*path, unguard(policy))
+        while n > drawn:
             played = self.environment.draw(rules, n - drawn, self.rng, successors=False)
             batches.append(played)
             data, drawn = pool(batches, shares="draws"), n
             actions, rewards = decisions(data)
             returns = rewards + ahead[actions]
             variance = data.expectation((returns - data.expectation(returns)) ** 2)
-            # Half a squared unit beside: a few equal returns do not prove variance 0.
-            if n >= fresh or (variance + 0.5 / n) / n <= aim:
-                return self._mean_return(data, futures)
-            n = min(fresh, max(2 * n, math.ceil(variance / aim)))
+            n = min(fresh, p.fresh(variance))
+        return self._mean_return(data, futures)
 
 
 @local_values.register

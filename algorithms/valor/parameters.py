@@ -31,6 +31,9 @@ from ..learning.parameters import (
 VALOR = "valor"
 CONSTRAINED = "valor-constrained"
 
+MOST_CUTS = 12
+"""Times a frugal consensus test cuts off what varies too much."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ValorParameters(DfsParameters):
@@ -191,8 +194,16 @@ class FrugalFields(ValorParameters):
     n_first: int = count("draws of an action at the first look", practical=24)
     n_fresh: int = count(
         "most fresh trajectories to measure a learned value on",
-        practical=lambda p: ratio_up(8.0 * p.H, p.eps**2),
+        practical=lambda p: ratio_up(4.0 * p.H, p.eps**2),
         place=1,
+    )
+    leeway: Fraction = positive(
+        "what a consensus allows beyond 2φ",
+        practical=lambda p: 4 * p.eps_stat + 2 * p.eps_feas,
+    )
+    # g* must satisfy it: a deviation over all learned states of a level. None: any.
+    spread: Fraction | None = positive(
+        "largest standard deviation of a value function at one state", default=None
     )
 
     def agree(self) -> None:
@@ -203,10 +214,18 @@ class FrugalFields(ValorParameters):
         if self.n_first < 2:
             raise ValueError(f"n_first: {self.n_first} draws have no two halves")
 
-    @property
-    def n_pilot(self) -> int:
-        """Fresh trajectories at least, 4√H/ε: enough where all returns are the same."""
-        return min(self.n_fresh, math.ceil(4 * math.sqrt(self.H) / self.eps))
+    def consensus(self, level: int, scale: int = 1) -> Fraction:
+        """Largest V_opt - V_pes that is a consensus, φ being scaled so far."""
+        return 2 * scale * self.phi(level) + self.leeway
+
+    def fresh(self, variance: float) -> int:
+        """Fresh trajectories for a standard error of ε/√(16H), 2√H/ε at least.
+
+        1/4 beside the sum of squares: a few equal returns do not prove variance 0.
+        """
+        times = 16 * self.H / float(self.eps) ** 2
+        half = variance * times / 2
+        return math.ceil(half + math.sqrt(half**2 + times / 4))
 
     @property
     def looks(self) -> int:
@@ -223,9 +242,9 @@ class FrugalFields(ValorParameters):
 
     @property
     def call_bounds(self) -> dict[str, int]:
-        """As for the paper's form, but four programs per look."""
-        tests = self.T_max * self.H * self.K
-        return super().call_bounds | {"lp": 4 * tests * self.looks}
+        """As for the paper's form, but four programs per look, and with each cut."""
+        tests, rounds = self.T_max * self.H * self.K, 1 + MOST_CUTS
+        return super().call_bounds | {"lp": 4 * tests * self.looks * rounds}
 
 
 class FrugalParameters(ByChoice, FrugalFields):
@@ -235,14 +254,18 @@ class FrugalParameters(ByChoice, FrugalFields):
 def frugal_defaults(environment: Environment, eps: Number) -> dict[str, Any]:
     """Fields of `FrugalParameters` for linear classes, beyond its own defaults.
 
-    At most four rows per feature at a first look of an action, 20 per parameter of a
-    policy; a test may draw as much as `linear_defaults` does, whose ε_stat it has.
+    At a first look 3/2 rows of an action per feature, at most 20 per parameter of a
+    policy; a test may draw as much as `linear_defaults` does. Of the same 5ε/3 that a
+    consensus is there, φ has less and noise more (docs/valor.md).
     """
     known = linear_defaults(environment, eps)
     d = dimension(environment)
+    accuracy = rational(eps)
     return {
-        "eps_stat": known["eps_stat"],
-        "n_first": 4 * d,
+        "slack": accuracy / 6,
+        "leeway": 4 * accuracy / 3,
+        "spread": accuracy / 3,
+        "n_first": 2 * -(-3 * d // 4),
         "n_train": 20 * d * environment.n_actions,
         "n_test": known["n_test"],
     }
