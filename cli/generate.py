@@ -19,7 +19,7 @@ from .common.command import verb
 from .common.console import Unseen, progress_bar, tell
 from .common.memory import is_exhausted, want_of_memory
 from .common.output import ExitStatus, describe, print_json, report_error, say, worst
-from .common.outputs import check_not_input, check_outputs, places, staged
+from .common.outputs import check_empty, check_not_input, check_outputs, places, staged
 from .common.reading import STANDARD_INPUT, Reading, Result, each_input, expand, guarded
 
 if TYPE_CHECKING:
@@ -258,10 +258,11 @@ def generate(
     Example: [bold]olivine generate tests/cases/cadical/full3.cnf -o full3[/bold]
     """
     several = len(files) != 1 or Path(files[0]).is_dir()
+    inside = _below(output)
     inputs = [
         (file, error)
         for file, error in expand(files)
-        if not several or file in files or not _is_below(file, output)
+        if not several or file in files or not inside(file)
     ]
     found = [file for file, error in inputs if error is None]
     job = Job(
@@ -280,9 +281,9 @@ def generate(
         places={} if several else {files[0]: output},
     )
     if not several:
-        reached = _Steps(job.stages())
-        with progress_bar("generate", len(reached.stages), json_lines) as progress:
-            record, status = job.write(files[0], partial(reached.show, progress))
+        stages = job.stages()
+        with progress_bar("generate", len(stages), json_lines) as progress:
+            record, status = job.write(files[0], partial(_show_step, progress, stages))
         _report(record, json_lines)
         return status
     try:
@@ -294,20 +295,22 @@ def generate(
         return report_error(str(output), message, json_lines=json_lines)
 
 
-def _is_below(file: str, folder: Path) -> bool:
-    return folder.resolve() in Path(file).resolve().parents
+def _below(folder: Path) -> Callable[[str], bool]:
+    """Give what tells whether a file lies below a folder, links followed."""
+    place = folder.resolve()
+    return lambda file: place in Path(file).resolve().parents
 
 
 def _check(output: Path, job: Job) -> None:
     """Refuse a folder that is not empty, or has an input or one name twice."""
-    if output.is_dir() and not job.force and any(output.iterdir()):
-        raise ValueError(f"{output}: the folder is not empty; --force writes into it")
+    check_empty(output, force=job.force)
+    inside = _below(output)
     for file, place in job.places.items():
         if place == output / MANIFEST:
             raise ValueError(
                 f"{file} and the manifest would both be written to {place}"
             )
-        if file != STANDARD_INPUT and _is_below(file, output):
+        if file != STANDARD_INPUT and inside(file):
             raise ValueError(f"{file} is an input and lies in {output}")
     output.mkdir(parents=True, exist_ok=True)
     check_outputs([output / MANIFEST])
@@ -352,17 +355,10 @@ def _report(record: dict[str, Any], json_lines: bool, *, brief: bool = False) ->
         _show(record, brief)
 
 
-class _Steps:
-    """The steps of a run, on the progress bar."""
-
-    def __init__(self, stages: list[str]) -> None:
-        self.stages = stages
-
-    def show(self, progress: Progress | Unseen, name: str) -> None:
-        """Show that a step begins."""
-        for task in progress.task_ids:
-            done = self.stages.index(name)
-            progress.update(task, completed=done, description=name)
+def _show_step(progress: Progress | Unseen, stages: list[str], name: str) -> None:
+    """Show on the bar that a step begins."""
+    for task in progress.task_ids:
+        progress.update(task, completed=stages.index(name), description=name)
 
 
 def _show(record: dict[str, Any], brief: bool) -> None:

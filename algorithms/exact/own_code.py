@@ -44,11 +44,13 @@ def raised(error: BaseException) -> str:
 def check_returned(call: str, found: Any, *expected: type) -> Any:
     """Give back what a call returned; OwnCodeError if it is of no expected type."""
     if not isinstance(found, expected):
-        what = (
-            f"the class {found.__name__}"
-            if isinstance(found, type)
-            else (type(found).__name__)
-        )
         due = " or ".join(each.__name__ for each in expected)
-        raise OwnCodeError(f"{call} returned {what}; expected {due}")
+        raise OwnCodeError(f"{call} returned {what_it_is(found)}; expected {due}")
     return found
+
+
+def what_it_is(found: Any) -> str:
+    """Name the type of an object, or the class that was given in place of one."""
+    if isinstance(found, type):
+        return f"the class {found.__name__}"
+    return type(found).__name__

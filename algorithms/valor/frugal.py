@@ -113,8 +113,8 @@ class SteadyPrograms(ConsensusPrograms):
         """
         mean = Functional.expectation(self._observations(self._triples[level][0]))
         self._programs[level] = ValueProgram(self._values.at_level(level))
+        found = super().solve(level, mean)
         for _ in range(MOST_CUTS):
-            found = super().solve(level, mean)
             if found is None or not self._cut(level, found):
                 break
             found = super().solve(level, mean)
@@ -145,9 +145,10 @@ class SteadyPrograms(ConsensusPrograms):
         masses = np.concatenate([d.probabilities / len(states) for d in states])
         for function in [r.function for r in found if r.function is not None]:
             parts = [evaluate(function, d.observations) for d in states]
-            above = [v - d.expectation(v) for v, d in zip(parts, states, strict=True)]
-            slope = masses * np.concatenate(above)
-            deviation = math.sqrt(slope @ np.concatenate(above))
+            pairs = zip(parts, states, strict=True)
+            above = np.concatenate([v - d.expectation(v) for v, d in pairs])
+            slope = masses * above
+            deviation = math.sqrt(slope @ above)
             if deviation > 1.1 * most:
                 steep = Functional(observations, slope / deviation)
                 self._programs[level].add(Constraint.near(steep, 0, most))

@@ -121,7 +121,7 @@ def certify(
         return _none(internal_error(error), status=ExitStatus.FAILED)
     if outcome.certificate is None:
         return _none(outcome.reason, outcome.seconds)
-    made, seconds = outcome.certificate, round(outcome.seconds, 6)
+    made, seconds = outcome.certificate, outcome.seconds
     try:
         if target.proofs is not None:
             remove_export(target.proofs)
@@ -129,7 +129,7 @@ def certify(
     except (ValueError, OSError) as error:
         reason = describe(error, target.certificate)
         return _none(reason, seconds, ExitStatus.BAD_INPUT)
-    record = {"file": target.certificate, "reason": "", "seconds": seconds}
+    record = {"file": target.certificate, "reason": "", "seconds": round(seconds, 6)}
     if target.proofs is None:
         return record, ExitStatus.DONE
     least, formula = made.statement["at_least"], as_checked(instance.formula)

@@ -84,6 +84,14 @@ def check_not_input(outputs: Iterable[Path], source: str) -> None:
             raise ValueError(f"{output} is the input itself")
 
 
+def check_empty(directory: Path, *, force: bool) -> None:
+    """Refuse a folder with anything in it, unless one insists."""
+    if not force and directory.is_dir() and any(directory.iterdir()):
+        raise FileExistsError(
+            f"{directory}: the folder is not empty; --force writes into it"
+        )
+
+
 @contextmanager
 def staged(
     directory: Path, *, force: bool, stale: frozenset[str], last: str
@@ -91,11 +99,8 @@ def staged(
     """Yield a folder on `directory`'s file system; on success its files move there."""
     from ...solvers.child.temporary import owned, signals_held
 
+    check_empty(directory, force=force)
     if directory.is_dir():
-        if not force and any(directory.iterdir()):
-            raise FileExistsError(
-                f"{directory}: the folder is not empty; --force writes into it"
-            )
         for name in sorted({*stale, last}):
             _check_regular(directory / name)
         parent = directory

@@ -18,7 +18,7 @@ from fractions import Fraction
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
-from ...algorithms.exact.own_code import OwnCodeError, calling
+from ...algorithms.exact.own_code import OwnCodeError, calling, what_it_is
 from ..common.console import print_table, tell
 
 if TYPE_CHECKING:
@@ -81,15 +81,12 @@ def checked_environment(call: str, found: Any) -> Environment:
     from ...algorithms.environments.protocol import missing_members
 
     missing = missing_members(found)
-    if isinstance(found, type) or missing:
-        what = (
-            f"the class {found.__name__}"
-            if isinstance(found, type)
-            else (f"{type(found).__name__}, which lacks {', '.join(missing)}")
-        )
+    is_class = isinstance(found, type)
+    if is_class or missing:
+        lacks = "" if is_class else f", which lacks {', '.join(missing)}"
         raise OwnCodeError(
-            f"{call} is {what}; `olivine.check_environment` says what an environment "
-            "must do"
+            f"{call} is {what_it_is(found)}{lacks}; `olivine.check_environment` says "
+            "what an environment must do"
         )
     return cast("Environment", found)
 

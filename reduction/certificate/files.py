@@ -83,6 +83,7 @@ def _pair(family: Family, pair: Pair) -> tuple[dict[str, Any], dict[str, Any]]:
     return g, pi
 
 
+_NAMES = ("README.txt", "bound.drat", "bound.lrat", "bound.cnf")
 README = """\
 bound.cnf is satisfiable if and only if some assignment leaves unsatisfied clauses of
 total weight less than {bound} in the formula with this SHA-256 (of its content, see
@@ -115,18 +116,14 @@ def proof_files(
         variables=bound.n,
         clauses=len(bound.clauses),
     )
-    return {
-        "README.txt": text,
-        "bound.drat": proof,
-        "bound.lrat": "".join(lrat_lines(bound.clauses, proof.splitlines())),
-        "bound.cnf": f"p cnf {bound.n} {len(bound.clauses)}\n" + "".join(clauses),
-    }
+    lrat = "".join(lrat_lines(bound.clauses, proof.splitlines()))
+    cnf = f"p cnf {bound.n} {len(bound.clauses)}\n" + "".join(clauses)
+    return dict(zip(_NAMES, (text, proof, lrat, cnf), strict=True))
 
 
 def proof_places(folder: str | Path) -> list[Path]:
     """Where `export_proof` writes, the README first: it tells whose the others are."""
-    names = ("README.txt", "bound.drat", "bound.lrat", "bound.cnf")
-    return [Path(folder, name) for name in names]
+    return [Path(folder, name) for name in _NAMES]
 
 
 def earlier_export(folder: str | Path) -> list[Path]:
