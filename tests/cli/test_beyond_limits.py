@@ -76,6 +76,21 @@ def test_a_limit_dropped_by_the_collector_is_told_at_the_end() -> None:
     assert steps == ["after the callback"]
 
 
+def test_a_limit_holds_where_the_signal_comes_too_late(monkeypatch) -> None:
+    """As where the kernel's tick is longer than the run."""
+
+    def run() -> None:
+        with limited(0.001):
+            begun = time.process_time()
+            while time.process_time() < begun + 0.002:
+                pass
+
+    monkeypatch.setattr("signal.setitimer", lambda *_: None)
+    monkeypatch.setattr("olivine.cli.experiments.runs.PATIENCE", 1e6)
+    with pytest.raises(OutOfTimeError, match="limit"):
+        run()
+
+
 def test_a_limit_that_is_not_reached_changes_nothing() -> None:
     plain, other = olivine(*RMAX), olivine(*RMAX, "--time-limit", 1000)
     assert other.status == plain.status == 0
