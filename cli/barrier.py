@@ -38,77 +38,61 @@ def barrier(
             autocompletion=lambda incomplete: [
                 name for name in OPTIONS if name.startswith(incomplete)
             ],
-            show_default=False,
         ),
     ] = None,
     horizon: Annotated[
         list[int] | None,
         typer.Option(
-            "--horizon",
             metavar="H",
             help="backup: length of the chains; repeatable; 3 and 6 by default.",
-            show_default=False,
         ),
     ] = None,
     epsilon: Annotated[
         Fraction | None,
         typer.Option(
-            "--epsilon",
             parser=parse_rational,
             metavar="E",
             help="backup: loss of the wrong action, in [1/4096, 1/2], 1/4 by "
             "default; square-loss: probability of the second observation, in (0, 1), "
             "1/16 by default.",
-            show_default=False,
         ),
     ] = None,
     ratio: Annotated[
         Fraction | None,
         typer.Option(
-            "--ratio",
             parser=parse_rational,
             metavar="R",
             help="backup: growth of the wrong function's error per level, in "
             "(1, 2]; 2, the paper's, by default. Below 2 there are no ties.",
-            show_default=False,
         ),
     ] = None,
     ties: Annotated[
         str | None,
         typer.Option(
-            "--ties",
             metavar="against|for",
             help="backup: ties go for or against the algorithm; against by default.",
-            show_default=False,
         ),
     ] = None,
     contexts: Annotated[
         int | None,
         typer.Option(
-            "--contexts",
-            metavar="M",
-            help="average: number of contexts, even; 8 by default.",
-            show_default=False,
+            metavar="M", help="average: number of contexts, even; 8 by default."
         ),
     ] = None,
     samples: Annotated[
         list[int] | None,
         typer.Option(
-            "--samples",
             metavar="N",
             help="backup: samples of each state and action; square-loss: returns in a "
             "data set. Repeatable.",
-            show_default=False,
         ),
     ] = None,
     runs: Annotated[
         int | None,
         typer.Option(
-            "--runs",
             metavar="R",
             help="backup, square-loss: runs for each N, at most 100000; 40 and 200 by "
             "default.",
-            show_default=False,
         ),
     ] = None,
     output: Annotated[
@@ -118,7 +102,6 @@ def barrier(
             "-o",
             metavar="FIGURE",
             help="Figure to write: .svg, .png or .pdf.",
-            show_default=False,
         ),
     ] = None,
     seed: Seed = 0,

@@ -21,20 +21,16 @@ def check(
         typer.Argument(
             metavar="CERTIFICATE",
             help="The certificate; its proof is in CERTIFICATE.drat.",
-            show_default=False,
         ),
     ],
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE",
-            help="The formula in DIMACS form, or - for standard input.",
-            show_default=False,
+            metavar="FILE", help="The formula in DIMACS form, or - for standard input."
         ),
     ],
     variant: Annotated[
-        options.VariantName | None,
-        typer.Option("--variant", help="Require this variant."),
+        options.VariantName | None, typer.Option(help="Require this variant.")
     ] = None,
     penalty: options.PenaltyOption = None,
     export: Annotated[

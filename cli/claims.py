@@ -29,11 +29,9 @@ def claims(
     page: Annotated[
         Path | None,
         typer.Option(
-            "--page",
             metavar="FILE",
             help="With --run: also write all entries as Markdown, a summary here and "
             "a page for each subject in the folder of that name.",
-            show_default=False,
         ),
     ] = None,
     brief: Annotated[

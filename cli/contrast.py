@@ -48,16 +48,10 @@ def contrast(
         ),
     ],
     max_n: Annotated[
-        int,
-        typer.Option(
-            "--max-n", min=3, max=LARGEST_N, help="Largest number of variables."
-        ),
+        int, typer.Option(min=3, max=LARGEST_N, help="Largest number of variables.")
     ] = 40,
     instances: Annotated[
-        int,
-        typer.Option(
-            "--instances", min=1, max=MOST_INSTANCES, help="Formulas of each size."
-        ),
+        int, typer.Option(min=1, max=MOST_INSTANCES, help="Formulas of each size.")
     ] = 3,
     variant: VariantOption = VariantName.PAPER,
     time_limit: TimeLimit = None,

@@ -217,7 +217,6 @@ def generate(
     time_limit: Annotated[
         float | None,
         typer.Option(
-            "--time-limit",
             parser=options.parse_seconds,
             metavar="SECONDS",
             help="CPU time for each formula; none by default.",

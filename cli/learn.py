@@ -21,7 +21,6 @@ def learn(
             metavar="ALGORITHM",
             help="Name of an algorithm, see --list.",
             autocompletion=options.complete_algorithms,
-            show_default=False,
         ),
     ] = None,
     env: options.Environment = None,
@@ -37,11 +36,9 @@ def learn(
     time_limit: Annotated[
         float | None,
         typer.Option(
-            "--time-limit",
             parser=parse_seconds,
             metavar="SECONDS",
             help="Seconds of CPU time of the run; none by default.",
-            show_default=False,
         ),
     ] = None,
     check: Annotated[

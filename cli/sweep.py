@@ -37,34 +37,27 @@ def sweep(
             "-j",
             min=1,
             help="Processes on this machine; by default one per processor.",
-            show_default=False,
         ),
     ] = None,
     dask: Annotated[
         str | None,
         typer.Option(
-            "--dask",
             metavar="ADDRESS",
             help="Work on the cluster of this Dask scheduler, as tcp://host:8786.",
-            show_default=False,
         ),
     ] = None,
     figure: Annotated[
         Path | None,
         typer.Option(
-            "--figure",
             metavar="FIGURE",
             help="Draw the phase transition, or learning curves (.svg, .png, .pdf).",
-            show_default=False,
         ),
     ] = None,
     parquet: Annotated[
         Path | None,
         typer.Option(
-            "--parquet",
             metavar="FILE",
             help="Also write all rows as a Parquet table (extra parquet).",
-            show_default=False,
         ),
     ] = None,
     json_lines: Json = False,

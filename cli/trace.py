@@ -94,7 +94,6 @@ def trace(
         # A parser turns the text into a Fraction.
         Fraction | None,
         typer.Option(
-            "--gamma",
             parser=parse_gamma,
             metavar="G",
             help="With --ties random: take any pair within this of the optimum, "

@@ -93,7 +93,6 @@ def parse_memory(text: str) -> int:
 Memory = Annotated[
     int | None,
     typer.Option(
-        "--memory",
         parser=parse_memory,
         metavar="LIMIT",
         help="Limit on the address space of each process, like 2GB or "
@@ -108,7 +107,6 @@ InputFiles = Annotated[
     typer.Argument(
         metavar="FILE...",
         help="DIMACS files, folders of them, or - for standard input.",
-        show_default=False,
     ),
 ]
 Jobs = Annotated[
@@ -123,35 +121,24 @@ StrictReading = Annotated[
 ]
 ReadAs = Annotated[
     InputFormat | None,
-    typer.Option(
-        "--input-format", help="Read the input in this format, whatever its name."
-    ),
+    typer.Option(help="Read the input in this format, whatever its name."),
 ]
 MaxVariables = Annotated[
     int,
-    typer.Option(
-        "--max-variables",
-        min=1,
-        max=2**31 - 1,
-        help="Largest number of variables accepted.",
-    ),
+    typer.Option(min=1, max=2**31 - 1, help="Largest number of variables accepted."),
 ]
 MaxBytes = Annotated[
     int | None,
     typer.Option(
-        "--max-bytes",
         min=1,
         help="Largest input accepted, in bytes after decompression. By default lines "
         "up to 64 MiB, and compressed files that grow at most a hundredfold.",
     ),
 ]
-VariantOption = Annotated[
-    VariantName, typer.Option("--variant", help="Variant of the MDP family.")
-]
+VariantOption = Annotated[VariantName, typer.Option(help="Variant of the MDP family.")]
 PenaltyOption = Annotated[
     Fraction | None,
     typer.Option(
-        "--penalty",
         parser=parse_penalty,
         metavar="P",
         help="Penalty for trying a clause, like 1/8; the variant's own by default.",
@@ -160,20 +147,16 @@ PenaltyOption = Annotated[
 MilpEngine = Annotated[
     str,
     typer.Option(
-        "--engine",
         parser=parse_engine,
         autocompletion=engine_names,
         metavar=f"[{'|'.join(engine_names())}]",
         help="Engine for the MILP; HiGHS is always installed.",
     ),
 ]
-Seed = Annotated[
-    int, typer.Option("--seed", min=0, help="Seed of the random generator.")
-]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the random generator.")]
 TimeLimit = Annotated[
     float | None,  # None: each engine's own default
     typer.Option(
-        "--time-limit",
         parser=parse_seconds,
         metavar="SECONDS",
         help="Seconds for each engine or route.",

@@ -43,84 +43,65 @@ def listed(text: str | None) -> tuple[str, ...]:
 Algorithms = Annotated[
     str | None,
     typer.Option(
-        "--algorithms",
         metavar="NAME,NAME",
         help="Algorithms, see olivine learn --list; all by default.",
         autocompletion=complete_algorithms,
-        show_default=False,
     ),
 ]
 Environments = Annotated[
     str | None,
     typer.Option(
-        "--env",
         metavar="ENV,ENV",
         help="Environments, see olivine learn --list, or module:function for your own; "
         "all by default.",
         autocompletion=complete_environments,
-        show_default=False,
     ),
 ]
 Environment = Annotated[
     str | None,
     typer.Option(
-        "--env",
         metavar="ENV",
         help="Name, see --list, or module:function for your own.",
         autocompletion=complete_environments,
-        show_default=False,
     ),
 ]
 Params = Annotated[
     str | None,
     typer.Option(
-        "--params",
         metavar="theorem|paper|practical|frugal",
         help="Constants: the theorem's (corrected by the errata), the paper's as "
         "printed, practical ones, or, for VALOR, frugal ones with samples shared by "
         "all calls. By default the theorem's; in compare, curves and sweep practical "
         "ones for continuous observations.",
-        show_default=False,
     ),
 ]
 Classes = Annotated[
     str | None,
     typer.Option(
-        "--classes",
         metavar="tabular|finite|linear",
         help="Function classes; the default depends on the algorithm.",
-        show_default=False,
     ),
 ]
-Epsilon = Annotated[float, typer.Option("--epsilon", help="Accuracy, in (0, 1).")]
-Delta = Annotated[
-    float, typer.Option("--delta", help="Failure probability, in (0, 1).")
-]
+Epsilon = Annotated[float, typer.Option(help="Accuracy, in (0, 1).")]
+Delta = Annotated[float, typer.Option(help="Failure probability, in (0, 1).")]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
         help="An option of the environment, or a setting of the algorithm.",
-        show_default=False,
     ),
 ]
 Seeds = Annotated[
     int,
     typer.Option(
-        "--seeds",
-        min=1,
-        max=MOST_SEEDS,
-        help="Runs of each algorithm on each environment.",
+        min=1, max=MOST_SEEDS, help="Runs of each algorithm on each environment."
     ),
 ]
 RunLimit = Annotated[
     float,
     typer.Option(
-        "--time-limit",
-        parser=parse_seconds,
-        metavar="SECONDS",
-        help="Seconds of CPU time per run.",
+        parser=parse_seconds, metavar="SECONDS", help="Seconds of CPU time per run."
     ),
 ]
 Jobs = Annotated[
@@ -129,19 +110,13 @@ Jobs = Annotated[
 Figure = Annotated[
     Path | None,
     typer.Option(
-        "--output",
-        "-o",
-        metavar="FIGURE",
-        help="A figure to write (.svg, .png, .pdf).",
-        show_default=False,
+        "--output", "-o", metavar="FIGURE", help="A figure to write (.svg, .png, .pdf)."
     ),
 ]
 Rows = Annotated[
     Path | None,
     typer.Option(
-        "--rows",
         metavar="FILE",
         help="Write a row for each run (.jsonl, or .parquet with the extra parquet).",
-        show_default=False,
     ),
 ]
