@@ -20,8 +20,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy  # loads scipy.special where it is first used
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, logsumexp
 
 from ..exact.arrays import check_observations, check_reals, frozen
 from .finite import check_codes
@@ -185,9 +185,10 @@ class LinearPolicyClass(OnFeatures):
         planes = 2 * (points * self.n_actions * (self.n_actions - 1) // 2)
         dimension = min(self.n_actions * self.features.dimension, planes)
         i = np.arange(dimension + 1)
-        log_binomials = gammaln(planes + 1) - gammaln(i + 1) - gammaln(planes - i + 1)
+        lgamma = scipy.special.gammaln
+        log_binomials = lgamma(planes + 1) - lgamma(i + 1) - lgamma(planes - i + 1)
         all_labellings = points * math.log(self.n_actions)
-        return min(float(logsumexp(log_binomials)), all_labellings)
+        return min(float(scipy.special.logsumexp(log_binomials)), all_labellings)
 
 
 Kernel = Callable[[Observations, Observations], NDArray[np.float64]]

@@ -13,8 +13,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import scipy  # loads scipy.optimize where it is first used
 from numpy.typing import NDArray
-from scipy.optimize import linprog, minimize
 from scipy.sparse import csr_matrix
 
 from ..classes.learned import LearnedPolicy, LearnedPolicyClass, Learner, Predictor
@@ -191,7 +191,9 @@ def _margin(above: NDArray[np.float64], below: NDArray[np.float64]) -> float:
     matrix = np.c_[rows, np.ones(len(rows))]
     objective = np.r_[np.zeros(rows.shape[1]), -1.0]
     bounds = [(-1, 1)] * rows.shape[1] + [(0, 1)]
-    found = linprog(objective, A_ub=matrix, b_ub=np.zeros(len(rows)), bounds=bounds)
+    found = scipy.optimize.linprog(
+        objective, A_ub=matrix, b_ub=np.zeros(len(rows)), bounds=bounds
+    )
     return float(found.x[-1]) if found.x is not None else np.inf
 
 
@@ -220,7 +222,7 @@ def _hinge(
     matrix = csr_matrix((entries.ravel(), indices.ravel(), pointers), shape=shape)
     objective = np.r_[np.zeros(n_actions * dimension), np.ones(size)]
     bounds = [(-_LIMIT, _LIMIT)] * (n_actions * dimension) + [(0, None)] * size
-    found = linprog(objective, A_ub=matrix, b_ub=-gaps, bounds=bounds)
+    found = scipy.optimize.linprog(objective, A_ub=matrix, b_ub=-gaps, bounds=bounds)
     if found.x is None:
         return None, np.inf
     theta: NDArray[np.float64] = found.x[: n_actions * dimension]
@@ -267,7 +269,7 @@ def descend(
     """Minimise from θ (K, d), of scores about 1 in size, at rising sharpness."""
     theta = start.ravel()
     for sharpness in schedule:
-        theta = minimize(
+        theta = scipy.optimize.minimize(
             cost,
             theta,
             args=(sharpness,),

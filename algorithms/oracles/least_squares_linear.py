@@ -11,9 +11,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy  # loads its parts where they are first used
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
-from scipy.optimize import nnls
 
 from ..classes.linear import LinearValue, LinearValueClass
 from ..exact.arrays import single_threaded
@@ -58,20 +57,20 @@ class LeastDistance:
     def _propose(self) -> tuple[Array, Array]:
         """Solve by non-negative least squares in the coordinates u = rθ - z."""
         # Least ‖u‖ with (g r⁻¹) u ≥ h - g r⁻¹ z.
-        rows = solve_triangular(self.r, self.g.T, trans="T").T
+        rows = scipy.linalg.solve_triangular(self.r, self.g.T, trans="T").T
         sides = self.h - rows @ self.z
         if (sides <= 0).all():
-            return solve_triangular(self.r, self.z), np.zeros(len(self.g))
+            return scipy.linalg.solve_triangular(self.r, self.z), np.zeros(len(self.g))
         scale = np.maximum(np.linalg.norm(rows, axis=1), np.abs(sides))
         scale = np.where(scale > 0, scale, 1.0)
         stacked = np.vstack([rows.T, sides]) / scale
         target = np.zeros(len(stacked))
         target[-1] = 1.0
-        y, _ = nnls(stacked, target, maxiter=30 * len(self.g) + 100)
+        y, _ = scipy.optimize.nnls(stacked, target, maxiter=30 * len(self.g) + 100)
         residual = stacked @ y - target
         u = -residual[:-1] / residual[-1]
         multipliers = 2 * (y / scale) / -residual[-1]
-        return solve_triangular(self.r, u + self.z), multipliers
+        return scipy.linalg.solve_triangular(self.r, u + self.z), multipliers
 
     def _polish(self, active: NDArray[np.int64]) -> tuple[Array, Array]:
         """Minimise with some constraints as equations; fit multipliers ≥ 0."""
@@ -89,7 +88,7 @@ class LeastDistance:
         multipliers = np.zeros(len(self.g))
         if len(near):
             gradient = 2 * self.r.T @ (self.r @ theta - self.z)
-            multipliers[near] = nnls(self.g[near].T, gradient)[0]
+            multipliers[near] = scipy.optimize.nnls(self.g[near].T, gradient)[0]
         return theta, multipliers
 
     def _gap(self, theta: Array, multipliers: Array) -> float:

@@ -263,6 +263,33 @@ def test_a_verb_loads_no_more_than_it_needs() -> None:
     assert done.stdout.splitlines()[-2:] == [b"solve", b""]
 
 
+def test_learning_one_algorithm_loads_no_other_and_no_solver_of_scipy() -> None:
+    line = [
+        "learn",
+        "valor",
+        "--env",
+        "lock",
+        "--classes",
+        "finite",
+        "--params",
+        "practical",
+    ]
+    code = (
+        "import sys; from olivine.cli import main\n"
+        f"sys.argv = ['olivine', *{line!r}]\n"
+        "try: main.main()\n"
+        "except SystemExit as end: print(end.code)\n"
+        "rooms = 'two_sample global_policy lsvee baselines olive valor'.split()\n"
+        "print(*(r for r in rooms if f'olivine.algorithms.{r}' in sys.modules))\n"
+        "heavy = {'scipy.optimize', 'scipy.special', 'pulp', 'networkx'}\n"
+        "print(*sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, cwd=ROOT, check=True
+    )
+    assert done.stdout.splitlines()[-3:] == [b"0", b"valor", b""]
+
+
 @pytest.mark.parametrize("verb", ["verify", "solve", "sweep", "compare"])
 def test_help_breaks_no_line_early_at_80_columns(verb, monkeypatch) -> None:
     """A word that begins a line did not fit on the line before."""
