@@ -33,15 +33,13 @@ RMAX = ["learn", "rmax", "--env", "lock", "--params", "practical", "--json"]
     ],
 )
 def test_absurd_numbers_are_refused_with_a_reason(arguments, words) -> None:
-    done = olivine(*arguments)
-    assert done.status == 2
+    done = olivine(*arguments, status=2)
     assert words in done.out + done.err
 
 
 def test_a_run_of_learn_ends_at_its_limit() -> None:
     long = ["--set", "m=100000000", "--set", "n=20", "--set", "max_batches=100000000"]
-    done = olivine(*RMAX, *long, "--time-limit", 0.2)
-    assert done.status == 3
+    done = olivine(*RMAX, *long, "--time-limit", 0.2, status=3)
     assert done.record == {
         "algorithm": "rmax",
         "env": "lock",
@@ -113,8 +111,7 @@ def test_want_of_memory_is_undecided(verb, kib: int) -> None:
     def little_memory() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (kib * 1024, kib * 1024))
 
-    done = run_olivine(*verb, preexec_fn=little_memory)
-    assert done.status == 3
+    done = run_olivine(*verb, preexec_fn=little_memory, status=3)
     assert done.out == ""
     assert done.err.startswith("olivine: out of memory")
     assert done.err.count("\n") == 1
@@ -125,8 +122,7 @@ def test_a_library_that_does_not_fit_is_undecided(monkeypatch) -> None:
         raise ImportError("x.so: failed to map segment from shared object")
 
     monkeypatch.setattr("olivine.cli.common.reading.Reading.read", load)
-    done = olivine("verify", FULL3, "--json")
-    assert done.status == 3
+    done = olivine("verify", FULL3, "--json", status=3)
     assert done.record["error"] == f"{FULL3}: out of memory"
     done = olivine("report", FULL3, "-o", "unused")
     assert (done.status, done.err) == (3, "olivine: out of memory\n")
@@ -158,9 +154,7 @@ def test_amounts_of_memory(text: str, amount: int) -> None:
 def test_what_is_no_amount_of_memory(text: str) -> None:
     with pytest.raises(ValueError, match="memory"):
         memory.parse_bytes(text)
-    done = olivine("verify", FULL3, f"--memory={text}")
-    assert done.status == 2
-    assert "--memory" in done.err
+    olivine("verify", FULL3, f"--memory={text}", status=2, err="--memory")
 
 
 def test_a_platform_that_cannot_limit_memory_says_so(monkeypatch) -> None:
@@ -199,8 +193,7 @@ def test_memory_limits_of_whole_runs(tmp_path) -> None:
     write_dimacs(
         random_ksat(6000, 20_000, 3, np.random.default_rng(1), planted=True), file
     )
-    done = run_olivine("verify", file, "--memory", "40MB")
-    assert done.status == 3
+    done = run_olivine("verify", file, "--memory", "40MB", status=3)
     assert done.err == (
         "olivine: the memory limit of 40 MB was reached while numpy and scipy "
         "were loaded\n"
@@ -245,8 +238,7 @@ def test_a_limit_at_each_step_of_generate_leaves_nothing(
             raise error
 
         monkeypatch.setattr(family_folder, "write_folder", stopped)
-        done = olivine("generate", FULL3, "-o", tmp_path / "out", *limits)
-        assert done.status == 3
+        done = olivine("generate", FULL3, "-o", tmp_path / "out", *limits, status=3)
         reason = done.record["reason"]
         assert words in reason
         assert f"at {step}, {number} of {len(steps)} steps done" in reason
@@ -264,8 +256,7 @@ def test_memory_that_runs_out_while_reading(monkeypatch, tmp_path) -> None:
     done = olivine("generate", FULL3, "-o", tmp_path / "out", *limit, "--json")
     assert done.status == 3
     assert done.record["reason"] == f"{reached} in reading it"
-    done = olivine("verify", FULL3, *limit, "--json")
-    assert done.status == 3
+    done = olivine("verify", FULL3, *limit, "--json", status=3)
     assert done.record["error"] == f"{FULL3}: {reached}"
     done = olivine("solve", FULL3, *limit)
     assert (done.status, done.out) == (3, "")

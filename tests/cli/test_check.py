@@ -30,8 +30,7 @@ def made(tmp_path_factory):
     """A folder with a certificate of an unsatisfiable formula, and its proof."""
     folder = tmp_path_factory.mktemp("made")
     path = folder / "c.json"
-    done = olivine("verify", UNSATISFIABLE, *ROUTES, "--certificate", path)
-    assert done.status == 0
+    olivine("verify", UNSATISFIABLE, *ROUTES, "--certificate", path, status=0)
     return folder
 
 
@@ -47,12 +46,10 @@ def test_verify_then_check(folder: str, name: str, tmp_path) -> None:
     file, path = CASES / folder / name, tmp_path / "c.json"
     variant = VARIANTS[len(name) % len(VARIANTS)]
     options = ["--variant", variant, *ROUTES, "--certificate", path, "--json"]
-    made = olivine("verify", file, *options)
-    assert made.status == 0
+    made = olivine("verify", file, *options, status=0)
     assert made.record["certificate"]["file"] == str(path)
     assert made.record["certificate"]["reason"] == ""
-    done = olivine("check", path, file, "--variant", variant, "--json")
-    assert done.status == 0
+    done = olivine("check", path, file, "--variant", variant, "--json", status=0)
     assert done.err == ""
     record = done.record
     assert record["valid"] is True
@@ -64,8 +61,7 @@ def test_verify_then_check(folder: str, name: str, tmp_path) -> None:
 
 
 def test_output_for_people(certificate, tmp_path) -> None:
-    done = olivine("check", certificate, UNSATISFIABLE)
-    assert done.status == 0
+    done = olivine("check", certificate, UNSATISFIABLE, status=0)
     assert done.out == (
         "valid: variant paper, penalty 1/8\n"
         "satisfiable: no\n"
@@ -76,7 +72,7 @@ def test_output_for_people(certificate, tmp_path) -> None:
     file = CASES / "dense" / "random1.cnf"
     made = olivine("verify", file, *ROUTES, "--certificate", capped)
     assert f"certificate in {capped}" in made.err
-    assert "unsatisfied: 3 to 5\n" in olivine("check", capped, file).out
+    olivine("check", capped, file, out="unsatisfied: 3 to 5\n")
 
 
 def test_check_never_imports_the_rest(certificate) -> None:
@@ -99,13 +95,11 @@ def test_check_never_imports_the_rest(certificate) -> None:
 
 def invalid(path: Path, file: Path, reason: str, *options: str) -> None:
     """Status 1 with the reason, as JSON and for people."""
-    done = olivine("check", path, file, *options, "--json")
-    assert done.status == 1
+    done = olivine("check", path, file, *options, "--json", status=1)
     assert done.record["valid"] is False
     assert done.record["statement"] is None
     assert reason in done.record["reason"]
-    people = olivine("check", path, file, *options)
-    assert people.status == 1
+    people = olivine("check", path, file, *options, status=1)
     assert people.out == ""
     assert reason in people.err
 
@@ -117,8 +111,7 @@ def test_another_formula(certificate) -> None:
 def test_another_variant_or_penalty(certificate) -> None:
     invalid(certificate, UNSATISFIABLE, "variant paper, not gap", "--variant", "gap")
     invalid(certificate, UNSATISFIABLE, "penalty 1/8, not 1/9", "--penalty", "1/9")
-    done = olivine("check", certificate, UNSATISFIABLE, "--penalty", "0.125")
-    assert done.status == 0
+    olivine("check", certificate, UNSATISFIABLE, "--penalty", "0.125", status=0)
 
 
 def test_truncated_proof(certificate) -> None:
@@ -156,15 +149,12 @@ def test_damage(certificate, old: str, new: str, reason: str) -> None:
 
 def unreadable(path: Path, file: Path, culprit: Path, reason: str) -> None:
     """Status 2 with the culprit and the reason, as JSON and for people."""
-    done = olivine("check", path, file, "--json")
-    assert done.status == 2
+    done = olivine("check", path, file, "--json", status=2)
     assert set(done.record) == {"file", "error"}
     assert done.record["file"] == str(culprit)
     assert done.record["error"].startswith(f"{culprit}: ")
     assert reason in done.record["error"]
-    people = olivine("check", path, file)
-    assert people.status == 2
-    assert reason in people.err
+    olivine("check", path, file, status=2, err=reason)
 
 
 def test_unreadable_inputs(certificate, tmp_path) -> None:
@@ -198,11 +188,10 @@ def test_standard_input_and_compression(certificate, tmp_path) -> None:
     text = UNSATISFIABLE.read_bytes()
     path = tmp_path / "f.cnf.gz"
     path.write_bytes(gzip.compress(text))
-    assert olivine("check", certificate, path).status == 0
-    assert olivine("check", certificate, "-", stdin=text).status == 0
+    olivine("check", certificate, path, status=0)
+    olivine("check", certificate, "-", stdin=text, status=0)
     other = tmp_path / "d.json"
-    done = olivine("verify", "-", "--certificate", other, "--json", stdin=text)
-    assert done.status == 0
+    olivine("verify", "-", "--certificate", other, "--json", stdin=text, status=0)
     assert other.read_bytes() == certificate.read_bytes()
 
 
@@ -214,11 +203,10 @@ def test_weighted_and_headerless(tmp_path) -> None:
     path = tmp_path / "c.json"
     for variant in VARIANTS[:: deep(1, 4)]:
         options = ["--variant", variant, *ROUTES, "--certificate", path]
-        done = olivine("verify", named, *options)
-        assert done.status == 0
-        assert olivine("check", path, named).status == 0
-        assert olivine("check", path, plain).status == 2
-        assert olivine("check", path, plain, "--input-format", "wcnf").status == 0
+        olivine("verify", named, *options, status=0)
+        olivine("check", path, named, status=0)
+        olivine("check", path, plain, status=2)
+        olivine("check", path, plain, "--input-format", "wcnf", status=0)
 
 
 @pytest.mark.children
@@ -227,23 +215,19 @@ def test_no_proof_within_the_time_limit(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("olivine.reduction.certificate.certificate.SECONDS", 0.0005)
     path = tmp_path / "c.json"
     options = [*ROUTES, "--certificate", path]
-    done = olivine("verify", UNSATISFIABLE, *options, "--json")
-    assert done.status == 3
+    done = olivine("verify", UNSATISFIABLE, *options, "--json", status=3)
     assert done.record["optimum"] == "23/24"
     assert done.record["certificate"]["file"] is None
     assert "time limit" in done.record["certificate"]["reason"]
     assert not path.exists()
-    people = olivine("verify", UNSATISFIABLE, *options)
-    assert people.status == 3
-    assert "no certificate" in people.err
+    olivine("verify", UNSATISFIABLE, *options, status=3, err="no certificate")
 
 
 def test_an_unknown_optimum_has_no_certificate(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("olivine.reduction.verify.routes.FLIPS", 1000)
     path = tmp_path / "c.json"
     options = ["--variant", "gap", "--route", "witness", "--certificate", path]
-    done = olivine("verify", UNSATISFIABLE, *options, "--json")
-    assert done.status == 3
+    done = olivine("verify", UNSATISFIABLE, *options, "--json", status=3)
     assert "not known" in done.record["certificate"]["reason"]
     assert not path.exists()
 
@@ -251,19 +235,15 @@ def test_an_unknown_optimum_has_no_certificate(tmp_path, monkeypatch) -> None:
 def test_usage(tmp_path) -> None:
     file = tmp_path / "f.cnf"
     file.write_bytes(SATISFIABLE.read_bytes())
-    over = olivine("verify", file, "--certificate", file)
-    assert over.status == 2
+    olivine("verify", file, "--certificate", file, status=2)
     assert file.read_bytes() == SATISFIABLE.read_bytes()
     nowhere = tmp_path / "none" / "c.json"
-    done = olivine("verify", file, "--certificate", nowhere, "--json")
-    assert done.status == 2
-    assert "none" in done.record["error"]
+    olivine("verify", file, "--certificate", nowhere, "--json", status=2, error="none")
 
 
 def test_satisfiable_certificates_need_no_proof(tmp_path) -> None:
     path = tmp_path / "c.json"
-    done = olivine("verify", SATISFIABLE, *ROUTES, "--certificate", path)
-    assert done.status == 0
+    olivine("verify", SATISFIABLE, *ROUTES, "--certificate", path, status=0)
     assert json.loads(path.read_text())["proof"] is None
     assert not Path(f"{path}.drat").exists()
 
@@ -275,9 +255,8 @@ def test_every_case(folder: str, variant: str, tmp_path) -> None:
     for row in expected(folder):
         file, path = CASES / folder / row["file"], tmp_path / f"{row['file']}.json"
         options = ["--variant", variant, *ROUTES, "--certificate", path]
-        assert olivine("verify", file, *options).status == 0, row["file"]
-        done = olivine("check", path, file, "--variant", variant, "--json")
-        assert done.status == 0
+        olivine("verify", file, *options, status=0)
+        done = olivine("check", path, file, "--variant", variant, "--json", status=0)
         assert done.record["statement"]["optimum"] == row["optimum"][variant]
         assert done.record["seconds"] < 30
 
@@ -294,8 +273,7 @@ def replayed(folder: Path) -> str:
 
 def test_the_proof_in_standard_formats(certificate, tmp_path) -> None:
     folder = tmp_path / "new" / "proofs"
-    done = olivine("check", certificate, UNSATISFIABLE, "--export", folder)
-    assert done.status == 0
+    olivine("check", certificate, UNSATISFIABLE, "--export", folder, status=0)
     assert sorted(p.name for p in folder.iterdir()) == PROOF_FILES
     assert replayed(folder) == ""
     assert (folder / "bound.drat").read_text() == Path(
@@ -335,7 +313,7 @@ def test_certificates_of_a_folder(tmp_path) -> None:
     assert [Path(m["file"]).parent for m in made] == [tmp_path / "c"] * 2
     for file in (SATISFIABLE, UNSATISFIABLE):
         path = tmp_path / "c" / f"{file.name}.json"
-        assert olivine("check", path, file).status == 0
+        olivine("check", path, file, status=0)
     assert {m["proofs"] for m in made} == {
         None,
         str(tmp_path / "p" / UNSATISFIABLE.name),
@@ -347,8 +325,7 @@ def test_certificates_that_would_share_a_name_are_kept_apart(tmp_path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "f.cnf").write_text("p cnf 1 1\n1 0\n")
-    done = olivine("verify", tmp_path, "--certificate", tmp_path / "c")
-    assert done.status == 0
+    olivine("verify", tmp_path, "--certificate", tmp_path / "c", status=0)
     for folder in ("a", "b"):
         assert (tmp_path / "c" / f"{folder}_f.cnf.json").is_file()
     (tmp_path / "a_f.cnf").write_text("p cnf 1 1\n1 0\n")
@@ -359,7 +336,7 @@ def test_certificates_that_would_share_a_name_are_kept_apart(tmp_path) -> None:
     done = olivine("verify", tmp_path, "--certificate", tmp_path / "file")
     assert done.status == 2
     assert "need a folder" in done.err
-    assert "--certificate" in olivine("verify", UNSATISFIABLE, "--proofs", "p").err
+    olivine("verify", UNSATISFIABLE, "--proofs", "p", err="--certificate")
 
 
 def test_an_export_never_stands_beside_a_newer_certificate(tmp_path) -> None:
@@ -368,13 +345,13 @@ def test_an_export_never_stands_beside_a_newer_certificate(tmp_path) -> None:
     verify = ["verify", formula, *ROUTES, "--certificate", c, "--proofs", folder]
     for file, left in [(UNSATISFIABLE, PROOF_FILES), (SATISFIABLE, [])] * 2:
         formula.write_bytes(file.read_bytes())
-        assert olivine(*verify).status == 0
+        olivine(*verify, status=0)
         assert sorted(p.name for p in folder.iterdir()) == left
     satisfiable = c.read_bytes()
     formula.write_bytes(UNSATISFIABLE.read_bytes())
-    assert olivine(*verify).status == 0
+    olivine(*verify, status=0)
     c.write_bytes(satisfiable)
-    assert olivine("check", c, SATISFIABLE, "--export", folder).status == 0
+    olivine("check", c, SATISFIABLE, "--export", folder, status=0)
     assert list(folder.iterdir()) == []
 
 
@@ -391,7 +368,7 @@ def test_proofs_that_cannot_be_written(tmp_path, monkeypatch) -> None:
     assert (done.status, made["file"], made["proofs"]) == (2, str(places[1]), None)
     assert made["reason"] == "no proofs: p/bound.lrat: No space left on device"
     assert f"certificate in {places[1]}, but no proofs: p/" in done.err
-    assert olivine("check", places[1], UNSATISFIABLE).status == 0
+    olivine("check", places[1], UNSATISFIABLE, status=0)
 
 
 def test_an_export_replaces_none_but_an_export(certificate, tmp_path) -> None:
@@ -403,8 +380,7 @@ def test_an_export_replaces_none_but_an_export(certificate, tmp_path) -> None:
         ["verify", UNSATISFIABLE, *ROUTES, *places],
         ["check", certificate, UNSATISFIABLE, "--export", folder],
     ):
-        done = olivine(*command)
-        assert (done.status, "no file of an earlier export" in done.err) == (2, True)
+        olivine(*command, status=2, err="no file of an earlier export")
     assert [p.read_text() for p in folder.iterdir()] == ["mine"]
     assert not (tmp_path / "d.json").exists()
 
@@ -416,9 +392,8 @@ def test_an_export_replaces_no_input_and_no_certificate(tmp_path, name) -> None:
     formula, certificate = folder / name, tmp_path / "c.json"
     formula.write_bytes(UNSATISFIABLE.read_bytes())
     places = ["--certificate", certificate, "--proofs", folder]
-    done = olivine("verify", formula, *ROUTES, *places)
-    assert (done.status, "is the input itself" in done.err) == (2, True)
-    assert olivine("verify", formula, *ROUTES, *places[:2]).status == 0
+    olivine("verify", formula, *ROUTES, *places, status=2, err="is the input itself")
+    olivine("verify", formula, *ROUTES, *places[:2], status=0)
     done = olivine("check", certificate, formula, "--export", folder)
     assert (done.status, "is the input itself" in done.err) == (2, True)
     assert formula.read_bytes() == UNSATISFIABLE.read_bytes()
@@ -441,7 +416,6 @@ def test_proofs_need_folders_of_their_own(tmp_path) -> None:
         (tmp_path / "link" / "new", "whose formulas are read"),
     ):
         places = ["--certificate", tmp_path / "c", "--proofs", place]
-        done = olivine("verify", source, *ROUTES, *places)
-        assert (done.status, words in done.err) == (2, True)
+        olivine("verify", source, *ROUTES, *places, status=2, err=words)
     assert [p.name for p in source.iterdir()] == ["a.cnf"]
     assert (other / "a.cnf").read_bytes() == UNSATISFIABLE.read_bytes()

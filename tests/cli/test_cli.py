@@ -17,23 +17,19 @@ VERBS = ["claims", "generate", "report", "solve", "verify"]
 
 
 def test_version() -> None:
-    done = olivine("--version")
-    assert done.status == 0
+    done = olivine("--version", status=0)
     assert done.out == f"olivine {package.__version__}\n"
 
 
 def test_help_lists_every_verb() -> None:
-    done = olivine("--help")
-    assert done.status == 0
+    done = olivine("--help", status=0)
     for verb in VERBS:
         assert verb in done.out
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_explains_itself_with_an_example(verb: str) -> None:
-    done = olivine(verb, "--help")
-    assert done.status == 0
-    assert f"olivine {verb} " in done.out
+    done = olivine(verb, "--help", status=0, out=f"olivine {verb} ")
     assert "--json" in done.out
 
 
@@ -71,8 +67,7 @@ def test_no_verb_shows_the_help() -> None:
     ids=" ".join,
 )
 def test_usage_errors(arguments: list[str]) -> None:
-    done = olivine(*arguments)
-    assert done.status == 2
+    done = olivine(*arguments, status=2)
     assert done.out == ""
     assert done.err
     assert "Traceback" not in done.err
@@ -91,8 +86,7 @@ def test_usage_errors(arguments: list[str]) -> None:
     ids=str,
 )
 def test_unknown_words_suggest_the_nearest(arguments: list[str], near: str) -> None:
-    done = olivine(*arguments)
-    assert done.status == 2
+    done = olivine(*arguments, status=2)
     said = " ".join(done.err.replace("│", " ").split()).lower()
     assert f"did you mean '{near}'?" in said
     assert "value error" not in said
@@ -108,8 +102,7 @@ def test_usage_errors_in_plain_words() -> None:
 @pytest.mark.parametrize("verb", [["verify"], ["solve"]])
 @pytest.mark.parametrize("json", [True, False])
 def test_a_missing_file(verb, json: bool) -> None:
-    done = olivine(*verb, "no/such.cnf", *["--json"] * json)
-    assert done.status == 2
+    done = olivine(*verb, "no/such.cnf", *["--json"] * json, status=2)
     message = "no/such.cnf: No such file or directory"
     if json:
         assert done.record == {"file": "no/such.cnf", "error": message}
@@ -120,8 +113,7 @@ def test_a_missing_file(verb, json: bool) -> None:
 
 
 def test_the_command_is_a_module_too() -> None:
-    done = run_olivine("--version")
-    assert done.status == 0
+    done = run_olivine("--version", status=0)
     assert done.out.startswith("olivine ")
 
 
@@ -326,7 +318,6 @@ def test_the_forced_variant_is_refused_where_it_has_no_place(
     tmp_path, arguments: list[str], part: str
 ) -> None:
     given = [str(a).replace("OUT", str(tmp_path / "out")) for a in arguments]
-    done = olivine(*given, "--variant", "forced")
-    assert done.status == 2
+    done = olivine(*given, "--variant", "forced", status=2)
     assert f"{part} has no place for the side states" in " ".join(done.err.split())
     assert list(tmp_path.iterdir()) == []

@@ -189,9 +189,7 @@ def test_limits_count_cpu_time(made, monkeypatch):
     ],
 )
 def test_refusals(made, arguments, words):
-    done = olivine("compare", *arguments)
-    assert done.status == 2
-    assert words in done.err
+    done = olivine("compare", *arguments, status=2, err=words)
     assert done.out == ""
 
 

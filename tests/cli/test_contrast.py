@@ -22,8 +22,7 @@ HASTY = ["--instances", 1, "--time-limit", 0.1]
 
 def test_it_writes_a_folder(tmp_path):
     folder, n = tmp_path / "out", 5
-    done = olivine("contrast", "--max-n", n, *QUICK, "-o", folder, "--json")
-    assert done.status == 0, done.err
+    done = olivine("contrast", "--max-n", n, *QUICK, "-o", folder, "--json", status=0)
     assert done.err == ""
     record = done.record
     written = {file.name for file in folder.iterdir()}
@@ -64,16 +63,10 @@ def undrawn(monkeypatch):
 @pytest.mark.usefixtures("undrawn")
 def test_tables_for_people_and_bad_folders(tmp_path):
     arguments = ["contrast", "--max-n", 3, *HASTY, "-o", tmp_path / "new"]
-    done = olivine(*arguments)
-    assert done.status == 0
-    assert "growth" in done.out
+    done = olivine(*arguments, status=0, out="growth")
     assert "operations" in done.out
-    again = olivine(*arguments)
-    assert again.status == 2
-    assert "not empty" in again.err
-    told = olivine(*arguments, "--json")
-    assert told.status == 2
-    assert "not empty" in told.record["error"]
+    olivine(*arguments, status=2, err="not empty")
+    olivine(*arguments, "--json", status=2, error="not empty")
 
 
 @pytest.mark.parametrize(
@@ -87,8 +80,7 @@ def test_tables_for_people_and_bad_folders(tmp_path):
     ],
 )
 def test_bad_usage(tmp_path, bad):
-    done = olivine("contrast", *bad, "-o", tmp_path / "out")
-    assert done.status == 2
+    olivine("contrast", *bad, "-o", tmp_path / "out", status=2)
     assert not (tmp_path / "out").exists()
 
 
@@ -101,8 +93,7 @@ def test_what_was_measured_survives_a_disk_that_is_full_at_the_end(
 
     monkeypatch.setattr("olivine.solvers.files._replace", full)
     out = tmp_path / "new" / "out"
-    done = olivine("contrast", "--max-n", 3, *HASTY, "-o", out, "--json")
-    assert done.status == 2
+    done = olivine("contrast", "--max-n", 3, *HASTY, "-o", out, "--json", status=2)
     assert done.record["error"].startswith(f"{out}/contrast.")
     assert done.record["error"].endswith("File too large")
     assert {m["n"] for m in done.record["measurements"]} == {3}
@@ -138,8 +129,7 @@ def test_an_engine_that_fails_costs_its_own_series(monkeypatch):
 
 def test_multi_decides_files():
     yes, no = CASES / "satlib" / "uf20-01.cnf", CASES / "cadical" / "full3.cnf"
-    done = olivine("multi", yes, no, "--json")
-    assert done.status == 0
+    done = olivine("multi", yes, no, "--json", status=0)
     first, second = done.records
     assert (first["satisfiable"], second["satisfiable"]) == (True, False)
     for record in done.records:
@@ -151,16 +141,14 @@ def test_multi_decides_files():
         "policies": 8,
     }
     assert first["data_sets"] == 91
-    shown = olivine("multi", no)
-    assert "unsatisfiable" in shown.out
+    shown = olivine("multi", no, out="unsatisfiable")
     assert "mixture" in shown.out
 
 
 def test_multi_names_bad_input():
     garbage = CASES / "odd" / "garbage.cnf"
     good = CASES / "cadical" / "full1.cnf"
-    done = olivine("multi", garbage, good, "--json")
-    assert done.status == 2
+    done = olivine("multi", garbage, good, "--json", status=2)
     bad, fine = done.records
     assert "garbage.cnf" in bad["error"]
     assert fine["satisfiable"] is False

@@ -267,9 +267,7 @@ def test_without_pyarrow_the_extra_is_named(monkeypatch, tmp_path):
     ],
 )
 def test_refusals(arguments, words):
-    done = olivine("curves", *arguments)
-    assert done.status == 2
-    assert words in done.err
+    done = olivine("curves", *arguments, status=2, err=words)
     assert done.out == ""
 
 
@@ -283,8 +281,7 @@ def test_refusals(arguments, words):
     ],
 )
 def test_former_spellings_say_what_replaces_them(arguments, words):
-    done = olivine("learn", *arguments)
-    assert done.status == 2
+    done = olivine("learn", *arguments, status=2)
     assert words in " ".join(done.err.split())
 
 

@@ -111,8 +111,7 @@ def test_the_kind_is_the_suffix_and_the_bytes_repeat(
     out = [tmp_path / f"{k}.{suffix}" for k in (1, 2)]
     for path in out:
         asked = ["--witness"] if file == FULL2 else []  # it is unsatisfiable
-        done = olivine("draw", file, "-o", path, "--json", *asked)
-        assert done.status == 0
+        done = olivine("draw", file, "-o", path, "--json", *asked, status=0)
         assert done.record["bundled"] is (file == UF20)
         assert done.record["witness"] is True
     assert out[0].read_bytes().startswith(begin)
@@ -127,7 +126,7 @@ def test_when_a_witness_is_shown(tmp_path) -> None:
     drawn = " ".join(ET.parse(out).getroot().itertext())
     assert "1 − $y_{1}$" in out.read_text("utf-8")  # in a comment beside its parts
     assert f"No witness is shown: {why}." in drawn
-    assert olivine("draw", FULL3, "-o", out, "--witness").status == 0
+    olivine("draw", FULL3, "-o", out, "--witness", status=0)
     assert "leaves 1 of 8 unsatisfied" in "".join(ET.parse(out).getroot().itertext())
     done = olivine("draw", UF20, "-o", out, "--no-witness", "--json")
     assert (done.record["satisfiable"], done.record["witness"]) == (None, False)
@@ -165,7 +164,7 @@ def test_tikz_is_balanced_ascii(variant: Variant) -> None:
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
 def test_latex_takes_the_tikz(tmp_path) -> None:
     path = tmp_path / "x.tex"
-    assert olivine("draw", FULL3, "-o", path, "--witness").status == 0
+    olivine("draw", FULL3, "-o", path, "--witness", status=0)
     done = subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", path.name],
         cwd=tmp_path,
@@ -181,7 +180,7 @@ def test_latex_takes_the_tikz(tmp_path) -> None:
 
 def test_the_readme_shows_what_the_command_draws(tmp_path) -> None:
     out = tmp_path / "family.svg"
-    assert olivine("draw", FULL3, "--witness", "-o", out).status == 0
+    olivine("draw", FULL3, "--witness", "-o", out, status=0)
     kept = ET.parse(ROOT / "docs" / "family.svg").getroot()
     assert list(kept.itertext()) == list(ET.parse(out).getroot().itertext())
 
@@ -200,10 +199,9 @@ def test_a_figure_does_not_depend_on_settings_of_matplotlib(tmp_path, case) -> N
     (tmp_path / "matplotlibrc").write_bytes(settings_file)
     suffix = "pdf" if "SOURCE_DATE_EPOCH" in environment else "svg"
     here, there = tmp_path / f"here.{suffix}", tmp_path / f"there.{suffix}"
-    assert olivine("draw", FULL2, "-o", here).status == 0
+    olivine("draw", FULL2, "-o", here, status=0)
     environment |= {"MPLCONFIGDIR": str(tmp_path)}
-    done = run_olivine("draw", FULL2, "-o", there, cwd=tmp_path, env=environment)
-    assert done.status == 0, done.err
+    run_olivine("draw", FULL2, "-o", there, cwd=tmp_path, env=environment, status=0)
     assert there.read_bytes() == here.read_bytes()
 
 

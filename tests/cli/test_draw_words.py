@@ -130,7 +130,7 @@ def test_bundles_count_hard_clauses() -> None:
 def test_the_command_hands_on_which_clauses_are_hard(tmp_path) -> None:
     file, out = tmp_path / "x.wcnf", tmp_path / "x.tex"
     file.write_text("p wcnf 2 3 9\n9 1 0\n9 -1 0\n3 2 0\n")
-    assert olivine("draw", file, "-o", out, "--witness").status == 0
+    olivine("draw", file, "-o", out, "--witness", status=0)
     text = out.read_text()
     assert text.count("hard (weight 4)") == 2
     assert "a hard clause is broken" in text
@@ -236,12 +236,12 @@ def test_bundles_show_bits_thickness_and_how_much_is_unsatisfied() -> None:
 def test_variables_left_out_are_told(tmp_path) -> None:
     file, out = tmp_path / "x.cnf", tmp_path / "x.tex"
     file.write_text("p cnf 30000 1\n7 -20000 9 0\n")
-    assert olivine("draw", file, "-o", out).status == 0
+    olivine("draw", file, "-o", out, status=0)
     assert "the other 3 are numbered 1 to 3" in " ".join(out.read_text().split())
 
 
 def test_a_best_assignment_is_said_to_be_one(tmp_path) -> None:
     out = tmp_path / "x.tex"
     file = CASES / "odd" / "contradicting-units.cnf"
-    assert olivine("draw", file, "-o", out, "--witness").status == 0
+    olivine("draw", file, "-o", out, "--witness", status=0)
     assert "The formula is unsatisfiable; no assignment does better." in out.read_text()

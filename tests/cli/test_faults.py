@@ -62,8 +62,7 @@ def test_each_input_is_used_here() -> None:
 @pytest.mark.parametrize(("line", "status", "text"), ROWS)
 def test_rows(line: str, status: int, text: str, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    done = olivine(*words(line))
-    assert done.status == status
+    done = olivine(*words(line), status=status)
     assert text in (done.err if status else done.out)
     assert "internal error" not in done.err
 
@@ -72,8 +71,7 @@ def test_rows(line: str, status: int, text: str, monkeypatch) -> None:
     "line", spread(["bigw.wcnf", "a.cnf --penalty 1/1000000", "bigw2.wcnf"], 2)
 )
 def test_a_read_back_that_floats_cannot_decide(line: str, tmp_path) -> None:
-    done = olivine("generate", *words(line), "-o", tmp_path / "out", "--json")
-    assert done.status == 0
+    done = olivine("generate", *words(line), "-o", tmp_path / "out", "--json", status=0)
     checks = done.record["read_back"]
     assert set(checks) == {"program.lp", "program.mps"}
     for check in checks.values():
@@ -130,9 +128,7 @@ def test_a_bomb_is_refused(tmp_path) -> None:
     """By the verbs whose cost the next test measures at length."""
     for verb in ("solve", "generate", "trace", "report"):
         out = ["-o", tmp_path / "out"] if verb in ("generate", "report") else []
-        done = olivine(verb, BOMB, *out)
-        assert done.status == 2
-        assert "--max-bytes" in done.err
+        olivine(verb, BOMB, *out, status=2, err="--max-bytes")
         assert list(tmp_path.iterdir()) == []
 
 
@@ -216,8 +212,7 @@ def test_solve_writes_ten_million_values_at_speed(sparse) -> None:
 def test_solve_gives_a_value_to_variables_that_do_not_occur(tmp_path) -> None:
     path, n = tmp_path / "f.cnf", 300_000
     path.write_text(f"p cnf {n} 2\n{n} 7 0\n-{n} 0\n")
-    done = olivine("solve", path)
-    assert done.status == 10
+    done = olivine("solve", path, status=10)
     lines = [line for line in done.out.splitlines() if line.startswith("v")]
     assert max(map(len, lines)) <= 78
     values = [int(word) for line in lines for word in line[2:].split()]
@@ -267,7 +262,5 @@ def test_hard_clauses_are_named_with_their_line(verb: str, tmp_path) -> None:
 def test_other_formats_are_named(text: str, reason: str, tmp_path) -> None:
     path = tmp_path / "f.cnf"
     path.write_bytes(text.encode())
-    done = olivine("verify", path)
-    assert done.status == 2
-    assert f"{path}{reason}" in done.err
+    done = olivine("verify", path, status=2, err=f"{path}{reason}")
     assert ("this file has CR alone" in done.err) == ("\r" in text)

@@ -40,9 +40,7 @@ def test_the_lists() -> None:
         "grid",
         "threesat",
     } <= set(record["environments"])
-    done = olivine("learn", "--list")
-    assert done.status == 0
-    assert "valor-constrained" in done.out
+    done = olivine("learn", "--list", status=0, out="valor-constrained")
     assert "horizon=5" in done.out
 
 
@@ -86,8 +84,7 @@ def test_settings_go_where_they_belong() -> None:
 
 
 def test_for_people() -> None:
-    done = olivine("learn", "valor", "--env", "tabular")
-    assert done.status == 0
+    done = olivine("learn", "valor", "--env", "tabular", status=0)
     assert "valor on tabular: success" in done.out
     assert "value-accuracy" in done.out
 
@@ -169,14 +166,11 @@ def test_for_people() -> None:
     ),
 )
 def test_refusals(arguments, message) -> None:
-    done = olivine("learn", *arguments)
-    assert done.status == 2
+    done = olivine("learn", *arguments, status=2)
     assert done.out == ""
     assert message in done.err
     assert "Traceback" not in done.err
-    done = olivine("learn", *arguments, "--json")
-    assert done.status == 2
-    assert message in done.record["error"]
+    olivine("learn", *arguments, "--json", status=2, error=message)
 
 
 _ODD = ("inf", "abc", "-1", "none")
@@ -217,14 +211,12 @@ def test_margins_beyond_floats() -> None:
     """A bound may be larger than any float; JSON has no infinity."""
     huge = str(10**60)
     arguments = ("learn", "two-sample", "--env", "tabular", "--set", f"M={huge}")
-    done = olivine(*arguments, "--json")
-    assert done.status == 0
+    done = olivine(*arguments, "--json", status=0)
     assert done.record["monitors"]["trajectories"]["margin"] > 1e308
 
 
 def test_the_list_names_the_settings() -> None:
-    done = olivine("learn", "--list")
-    assert "max_batches" in done.out
+    olivine("learn", "--list", out="max_batches")
 
 
 def test_a_failure_is_a_result() -> None:
@@ -250,8 +242,7 @@ def test_a_contradiction_is_status_1(monkeypatch) -> None:
 
     forged = registry.Algorithm("valor", "", run)
     monkeypatch.setitem(registry._ALGORITHMS, "valor", forged)
-    done = olivine("learn", "valor", "--env", "tabular", "--json")
-    assert done.status == 1
+    done = olivine("learn", "valor", "--env", "tabular", "--json", status=1)
     assert done.record["contradictions"] == ["arithmetic: two is one"]
     assert "two is one" in done.err
 

@@ -51,6 +51,4 @@ def test_the_record(options) -> None:
     ],
 )
 def test_refusals(options, message) -> None:
-    done = olivine(*LEARN, *options)
-    assert done.status == 2
-    assert message in done.err
+    olivine(*LEARN, *options, status=2, err=message)

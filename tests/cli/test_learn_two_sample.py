@@ -53,8 +53,7 @@ def test_linear_classes_with_practical_parameters() -> None:
 
 
 def test_a_table_is_shown() -> None:
-    done = olivine("learn", "two-sample", "--env", "tabular")
-    assert done.status == 0
+    done = olivine("learn", "two-sample", "--env", "tabular", status=0)
     assert "two-sample on tabular: success" in done.out
     assert "estimate-accuracy" in done.out
 
@@ -72,8 +71,7 @@ def test_a_table_is_shown() -> None:
     ],
 )
 def test_refusals(arguments, message) -> None:
-    done = olivine("learn", "two-sample", *arguments)
-    assert done.status == 2
+    done = olivine("learn", "two-sample", *arguments, status=2)
     assert done.out == ""
     assert message in done.err
     assert "Traceback" not in done.err

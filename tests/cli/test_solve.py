@@ -56,16 +56,14 @@ def test_answers(folder: str, row: dict) -> None:
 
 
 def test_no_variables_still_end_with_0() -> None:
-    done = olivine("solve", CASES / "odd" / "nothing.cnf")
-    assert done.status == 10
+    done = olivine("solve", CASES / "odd" / "nothing.cnf", status=10)
     assert "v 0" in done.out.splitlines()
 
 
 @pytest.mark.parametrize("variant", ["paper", "normalized", "gap", "all-levels"])
 def test_json(variant: str) -> None:
     file = CASES / "odd" / "width-four.cnf"
-    done = olivine("solve", file, "--variant", variant, "--json")
-    assert done.status == 10
+    done = olivine("solve", file, "--variant", variant, "--json", status=10)
     record = done.record
     assert set(record) == {
         "file",
@@ -89,8 +87,7 @@ def test_json(variant: str) -> None:
 
 
 def test_json_of_an_unsatisfiable_formula() -> None:
-    done = olivine("solve", CASES / "cadical" / "full3.cnf", "--json")
-    assert done.status == 20
+    done = olivine("solve", CASES / "cadical" / "full3.cnf", "--json", status=20)
     assert done.record["satisfiable"] is False
     assert done.record["value"] is done.record["model"] is None
 
@@ -120,8 +117,7 @@ def test_an_unconfirmed_no_of_the_milp_is_no_answer(monkeypatch) -> None:
 
     monkeypatch.setattr(decision, "solve_sat", unknown)
     file = CASES / "cadical" / "full2.cnf"
-    done = olivine("solve", file, "--engine", "milp")
-    assert done.status == 0
+    done = olivine("solve", file, "--engine", "milp", status=0)
     assert parse(done.out) == ("UNKNOWN", None)
     assert "c not confirmed by the SAT solver" in done.out.splitlines()
 
@@ -132,41 +128,34 @@ def test_an_unconfirmed_no_of_the_milp_is_no_answer(monkeypatch) -> None:
 
     # A model that is none: our own check must find out.
     monkeypatch.setattr(decision, "solve_sat", refuted)
-    done = olivine("solve", file, "--engine", "milp")
-    assert done.status == 70
-    assert "internal error" in done.err
+    olivine("solve", file, "--engine", "milp", status=70, err="internal error")
 
 
 @pytest.mark.children
 @pytest.mark.parametrize("engine", ["sat", "milp"])
 def test_a_limit_makes_it_unknown(engine: str) -> None:
     file = CASES / "satlib" / "uuf100-01.cnf"
-    done = olivine("solve", file, "--engine", engine, "--time-limit", "0.001")
-    assert done.status == 0
+    done = olivine("solve", file, "--engine", engine, "--time-limit", "0.001", status=0)
     assert parse(done.out) == ("UNKNOWN", None)
     assert "time limit" in done.out
 
 
 def test_a_bad_file() -> None:
     file = CASES / "odd" / "two-headers.cnf"
-    done = olivine("solve", file)
-    assert done.status == 2
+    done = olivine("solve", file, status=2)
     assert done.out == ""
     assert done.err.startswith(f"olivine: {file}:")
-    done = olivine("solve", file, "--json")
-    assert done.status == 2
+    done = olivine("solve", file, "--json", status=2)
     assert set(done.record) == {"file", "error"}
 
 
 def test_a_name_with_a_line_break_makes_no_answer(tmp_path) -> None:
     file = tmp_path / "a\ns SATISFIABLE\n.cnf"
     file.write_text("p cnf 1 2\n1 0 -1 0\n")
-    done = olivine("solve", file)
-    assert done.status == 20
+    done = olivine("solve", file, status=20)
     assert parse(done.out) == ("UNSATISFIABLE", None)
 
 
 def test_standard_input() -> None:
-    done = olivine("solve", "-", "--json", stdin=b"p cnf 2 1\n-2 0\n")
-    assert done.status == 10
+    done = olivine("solve", "-", "--json", stdin=b"p cnf 2 1\n-2 0\n", status=10)
     assert json.loads(done.out)["model"][1] == -2

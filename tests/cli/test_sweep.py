@@ -110,8 +110,7 @@ def test_a_sweep_killed_twice_has_each_row_once(plan, tmp_path):
     assert 3 <= len(first) < len(second) < 20
     whole = rows.read_bytes()
     rows.write_bytes(whole[:-20])
-    done = olivine("sweep", file, "-o", rows, "-j", "1")
-    assert done.status == 0
+    done = olivine("sweep", file, "-o", rows, "-j", "1", status=0)
     assert f"line {len(second) + 1} was cut off" in done.err
     assert f"{len(second) - 1} of 20 rows are there already" in done.err
     keys = keys_in(rows)
@@ -139,8 +138,7 @@ def test_two_thousand_rows_after_two_kills(plan, tmp_path):
 
 def test_a_sweep_of_learning(plan, tmp_path):
     file, rows = plan(LEARNING), tmp_path / "rows.jsonl"
-    done = olivine("sweep", file, "-o", rows, "-j", "1", "--json")
-    assert done.status == 0
+    done = olivine("sweep", file, "-o", rows, "-j", "1", "--json", status=0)
     pairs = [(record["env"], record["algorithm"]) for record in done.records]
     assert pairs == [
         ("tabular", "psdp"), ("tabular", "lsvee"),
@@ -149,8 +147,7 @@ def test_a_sweep_of_learning(plan, tmp_path):
     assert [record["successes"] for record in done.records] == [2, 2, 2, 0]
     assert "stochastic" in done.records[-1]["refused"]
     assert len(keys_in(rows)) == 8
-    table = olivine("sweep", file, "-o", rows)
-    assert "2 of 2" in table.out
+    olivine("sweep", file, "-o", rows, out="2 of 2")
 
 
 def test_rows_become_parquet(plan, tmp_path):
@@ -234,10 +231,7 @@ def test_rows_become_parquet(plan, tmp_path):
 )
 def test_a_bad_sweep_file_is_refused_with_the_reason(plan, tmp_path, text, words):
     file, rows = plan(text), tmp_path / "rows.jsonl"
-    done = olivine("sweep", file, "-o", rows)
-    assert done.status == 2
-    assert str(file) in done.err
-    assert words in done.err
+    olivine("sweep", file, "-o", rows, status=2, err=(str(file), words))
     assert not rows.exists()
 
 
@@ -299,15 +293,13 @@ def test_a_row_is_of_the_content_that_the_header_names(
     assert ("content has changed" in first.err) == (change == "other")
     assert [r["clauses"] for r in first.records] == [1, 2]
     before = rows.read_bytes()
-    refused = olivine("sweep", file, "-o", rows, "--json")
-    assert refused.status == 2
+    olivine("sweep", file, "-o", rows, "--json", status=2)
     assert rows.read_bytes() == before
     if last.is_dir():
         last.rmdir()
     last.unlink(missing_ok=True)
     last.write_text(texts[2])
-    done = olivine("sweep", file, "-o", rows, "-j", "1", "--json")
-    assert done.status == 0
+    done = olivine("sweep", file, "-o", rows, "-j", "1", "--json", status=0)
     assert [r["clauses"] for r in done.records] == [1, 2, 3]
     digests = [hashlib.sha256(formula.encode()).hexdigest() for formula in texts]
     assert keys_in(rows) == [f"paper: sha256 {digest}" for digest in digests]
@@ -348,9 +340,7 @@ def test_bad_options(plan, tmp_path, arguments, words):
     if "--dask" in arguments:
         pytest.importorskip("distributed")
     given = [a.format(tmp_path) for a in arguments]
-    done = olivine("sweep", plan(SMALL), *given)
-    assert done.status == 2
-    assert words in done.err
+    olivine("sweep", plan(SMALL), *given, status=2, err=words)
 
 
 def test_without_dask_the_extra_is_named(plan, tmp_path, monkeypatch):
@@ -579,9 +569,9 @@ def test_the_sweep_files_of_the_page_are_read(plan):
 def test_the_commands_of_the_page_name_options_that_there_are(tmp_path):
     curves, sweep = (block.split()[1:] for block in page("sh"))
     # Refused for what is added, after all that stands before it was read.
-    assert "f.txt: a figure's name" in olivine(*curves, "-o", "f.txt").err
+    olivine(*curves, "-o", "f.txt", err="f.txt: a figure's name")
     absent = tmp_path / "absent" / "rows.jsonl"
-    assert "No such file" in olivine(*sweep, "-o", absent).err
+    olivine(*sweep, "-o", absent, err="No such file")
 
 
 @pytest.mark.long
@@ -609,7 +599,6 @@ def test_a_table_of_a_file_whose_name_is_not_utf_8(plan, tmp_path):
     except OSError:
         pytest.skip("this system takes no such name")
     file, table = plan('kind = "formulas"\nfiles = ["."]'), tmp_path / "t.parquet"
-    done = olivine("sweep", file, "-o", tmp_path / "rows.jsonl", "--parquet", table)
-    assert done.status == 0, done.err
+    olivine("sweep", file, "-o", tmp_path / "rows.jsonl", "--parquet", table, status=0)
     (row,) = parquet.read_table(table).to_pylist()
     assert row["file"] == f"{tmp_path}/f\\xff.cnf"

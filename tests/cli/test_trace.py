@@ -116,8 +116,7 @@ def test_weights_and_wide_clauses(tmp_path) -> None:
     file = tmp_path / "weighted.wcnf"
     file.write_text("3 1 -2 3 4 5 0\n7 -1 0\n2 0\n")
     for variant in VARIANTS:
-        done = olivine("trace", file, "--variant", variant, "--json")
-        assert done.status == 0
+        done = olivine("trace", file, "--variant", variant, "--json", status=0)
         sizes = done.record["three_sat"]
         n, m = sizes["variables"], sizes["clauses"]
         assert len(done.record["rounds"]) == rounds_of(variant, n, m)
@@ -129,8 +128,7 @@ def test_a_failing_round_is_named(monkeypatch) -> None:
         return iter([*moves[:3], *moves[4:]])
 
     monkeypatch.setattr(run_module, "schedule", shortened)
-    done = olivine("trace", FULL3, "--json")
-    assert done.status == 1
+    done = olivine("trace", FULL3, "--json", status=1)
     record = done.record
     assert record["program_as_stated"] is False
     assert record["failures"] == [
@@ -138,9 +136,7 @@ def test_a_failing_round_is_named(monkeypatch) -> None:
     ]
     assert any("round 4, [try C5]" in line for line in record["failures"])
     assert not record["rounds"][3]["checks"]["maximiser"]
-    table = olivine("trace", FULL3)
-    assert table.status == 1
-    assert "failed: maximiser" in table.out
+    table = olivine("trace", FULL3, status=1, out="failed: maximiser")
     assert "NOT as stated" in table.out
 
 
@@ -173,15 +169,12 @@ def test_a_satisfying_member_not_found_in_time(monkeypatch) -> None:
     ],
 )
 def test_bad_input(arguments, what: str) -> None:
-    done = olivine("trace", *arguments)
-    assert done.status == 2
-    assert what in done.err
+    done = olivine("trace", *arguments, status=2, err=what)
     assert done.out == ""
 
 
 def test_standard_input_and_one_line_of_json() -> None:
-    done = olivine("trace", "-", "--json", stdin=b"p cnf 1 1\n1 0\n")
-    assert done.status == 0
+    done = olivine("trace", "-", "--json", stdin=b"p cnf 1 1\n1 0\n", status=0)
     assert done.out.count("\n") == 1
     assert json.loads(done.out)["file"] == "-"
 

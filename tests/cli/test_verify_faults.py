@@ -21,8 +21,7 @@ def test_an_engine_that_is_not_installed(tmp_path, monkeypatch, verb: str) -> No
         "olivine.solvers.milp.milp.available_engines", lambda: ("highs",)
     )
     arguments = ["-o", tmp_path / "out"] if verb == "generate" else []
-    done = olivine(verb, FULL2, *arguments, "--engine", "cbc")
-    assert done.status == 2
+    done = olivine(verb, FULL2, *arguments, "--engine", "cbc", status=2)
     assert "engine cbc is not installed; there is highs" in " ".join(done.err.split())
 
 
@@ -31,8 +30,7 @@ def test_a_killed_solver_is_unknown(monkeypatch) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
     monkeypatch.setattr("olivine.solvers.sat.sat._solve", die)
-    done = olivine("verify", FULL2, "--route", "sat", "--json")
-    assert done.status == 3
+    done = olivine("verify", FULL2, "--route", "sat", "--json", status=3)
     assert done.record["routes"]["sat"]["status"] == "unknown"
     assert "SIGKILL" in done.record["routes"]["sat"]["reason"]
 
@@ -67,9 +65,7 @@ def test_a_route_that_raises_costs_the_others_nothing(monkeypatch, route) -> Non
     assert record["optimum"] == whole["optimum"]
     assert done.status == 0
     assert f"route {route} failed" in done.err
-    table = olivine("verify", FULL2)
-    assert table.status == 0
-    assert "it broke" in table.out
+    olivine("verify", FULL2, status=0, out="it broke")
 
 
 def test_an_engine_that_lies_costs_its_own_route(monkeypatch) -> None:
@@ -108,15 +104,13 @@ def refuse_to_write(monkeypatch) -> None:
 def test_a_verdict_survives_a_full_disk(monkeypatch, tmp_path) -> None:
     refuse_to_write(monkeypatch)
     target = tmp_path / "c.json"
-    done = olivine("verify", FULL2, "--certificate", target, "--json")
-    assert done.status == 2
+    done = olivine("verify", FULL2, "--certificate", target, "--json", status=2)
     assert (done.record["satisfiable"], done.record["agree"]) == (False, True)
     made = done.record["certificate"]
     assert made["file"] is None
     assert f"{target}" in made["reason"]
     assert "No space left" in made["reason"]
-    table = olivine("verify", FULL2, "--certificate", target)
-    assert table.status == 2
+    table = olivine("verify", FULL2, "--certificate", target, status=2)
     assert done.record["optimum"] in table.out
     assert str(target) in table.err
     assert list(tmp_path.iterdir()) == []
@@ -137,8 +131,7 @@ def test_a_place_that_cannot_be_written_is_refused_at_once(
     arguments = ["report", FULL2, "-o", target]
     if what == "certificate":
         arguments = ["verify", FULL2, "--certificate", target]
-    done = olivine(*arguments)
-    assert done.status == 2
+    done = olivine(*arguments, status=2)
     assert done.err == f"olivine: {target}: Read-only file system\n"
 
 
@@ -147,8 +140,7 @@ def test_a_certificate_that_fails_costs_no_verdict(monkeypatch, tmp_path) -> Non
         "olivine.reduction.certificate.certificate.make_certificate", raising
     )
     target = tmp_path / "c.json"
-    done = olivine("verify", FULL2, "--certificate", target, "--json")
-    assert done.status == 70
+    done = olivine("verify", FULL2, "--certificate", target, "--json", status=70)
     assert done.record["satisfiable"] is False
     assert "it broke" in done.record["certificate"]["reason"]
 
@@ -164,8 +156,7 @@ def test_a_contradiction_is_reported(monkeypatch) -> None:
         return MaxSatOutcome(SatStatus.SATISFIABLE, 2, model, 0.0, "wrong")
 
     monkeypatch.setattr(maxsat_route, "solve_maxsat", wrong)
-    done = olivine("verify", FULL2, CASES / "odd" / "garbage.cnf", "--json")
-    assert done.status == 1
+    done = olivine("verify", FULL2, CASES / "odd" / "garbage.cnf", "--json", status=1)
     first = done.records[0]
     assert first["agree"] is False
     assert first["optimum"] is None
@@ -181,7 +172,6 @@ def test_our_own_failure_is_no_bad_input(monkeypatch) -> None:
 
     monkeypatch.setattr(verification, "verify_instance", broken)
     files = [FULL2, CASES / "odd" / "garbage.cnf"]
-    done = olivine("verify", *files, "--json")
-    assert done.status == 70
+    done = olivine("verify", *files, "--json", status=70)
     assert "internal error: ValueError: a bug" in done.records[0]["error"]
     assert len(done.records) == 2

@@ -38,18 +38,28 @@ class Done:
         (one,) = self.records
         return one
 
+    def seen(self, status=None, out=(), err=(), error=()) -> "Done":
+        """Assert the exit status, and words of both streams and of the JSON error."""
+        assert status in (None, self.status), f"exit {self.status}: {self.err}"
+        for texts, place in ((out, "out"), (err, "err")):
+            for words in (texts,) if isinstance(texts, str) else texts:
+                assert words in getattr(self, place)
+        for words in (error,) if isinstance(error, str) else error:
+            assert words in self.record["error"]
+        return self
 
-def olivine(*arguments, stdin: bytes | None = None) -> Done:
-    """Run a verb in this process."""
+
+def olivine(*arguments, stdin: bytes | None = None, **expected) -> Done:
+    """Run a verb in this process; `expected` is what `Done.seen` asserts."""
     texts = [str(a) for a in arguments]
     # As the command does: all verbs would take ten times as long as most calls.
     result = CliRunner().invoke(_made(asked(texts)), texts, input=stdin)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
-    return Done(result.exit_code, result.stdout, result.stderr)
+    return Done(result.exit_code, result.stdout, result.stderr).seen(**expected)
 
 
-def run_olivine(*arguments, stdin: bytes = b"", **options) -> Done:
+def run_olivine(*arguments, stdin: bytes = b"", status=None, err=(), **options) -> Done:
     """Run a verb in a process of its own."""
     environment = os.environ | options.pop("env", {})
     done = subprocess.run(
@@ -60,7 +70,8 @@ def run_olivine(*arguments, stdin: bytes = b"", **options) -> Done:
         env=environment,
         **options,
     )
-    return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+    found = Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+    return found.seen(status, err=err)
 
 
 @contextmanager
