@@ -93,8 +93,7 @@ def tests() -> set[str]:
 def errata() -> dict[int, list[str]]:
     """What shows each erratum, by its number."""
     shown: dict[int, list[str]] = defaultdict(list)
-    text = (ROOT / "docs" / "errata.md").read_text("utf-8")
-    for line in text.splitlines():
+    for line in (ROOT / "docs" / "errata.md").read_text("utf-8").splitlines():
         cells = re.split(r"(?<!\\)\|", line)
         if len(cells) == 6 and cells[1].strip().isdigit():
             shown[int(cells[1])] += CODE.findall(cells[4])

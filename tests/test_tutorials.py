@@ -69,8 +69,7 @@ def test_the_lecture_runs_and_shows_what_it_stores(folder):
     assert [list(map(words, c)) for c in run] == [
         list(map(words, c)) for c in stored
     ], remake
-    pictures = sum("data" in output for outputs in stored for output in outputs)
-    assert pictures == 4
+    assert sum("data" in output for outputs in stored for output in outputs) == 4
     assert all(
         c["execution_count"] is None for c in notebook["cells"] if "outputs" in c
     )

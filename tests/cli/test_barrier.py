@@ -205,8 +205,7 @@ def test_formats_of_figures(tmp_path, suffix, start):
     ),
 )
 def test_bad_input_is_refused_with_the_range(arguments, words):
-    done = olivine("barrier", *arguments, status=2, err=words)
-    assert done.out == ""
+    assert olivine("barrier", *arguments, status=2, err=words).out == ""
     olivine("barrier", *arguments, "--json", status=2, error=words)
 
 

@@ -17,8 +17,7 @@ VERBS = ["claims", "generate", "report", "solve", "verify"]
 
 
 def test_version() -> None:
-    done = olivine("--version", status=0)
-    assert done.out == f"olivine {package.__version__}\n"
+    assert olivine("--version", status=0).out == f"olivine {package.__version__}\n"
 
 
 def test_help_lists_every_verb() -> None:
@@ -113,8 +112,7 @@ def test_a_missing_file(verb, json: bool) -> None:
 
 
 def test_the_command_is_a_module_too() -> None:
-    done = run_olivine("--version", status=0)
-    assert done.out.startswith("olivine ")
+    assert run_olivine("--version", status=0).out.startswith("olivine ")
 
 
 def test_help_loads_no_engine() -> None:

@@ -189,8 +189,7 @@ def test_limits_count_cpu_time(made, monkeypatch):
     ],
 )
 def test_refusals(made, arguments, words):
-    done = olivine("compare", *arguments, status=2, err=words)
-    assert done.out == ""
+    assert olivine("compare", *arguments, status=2, err=words).out == ""
 
 
 def test_several_at_a_time():
@@ -203,8 +202,7 @@ def test_several_at_a_time():
     assert names == [entry.name for entry in registry.algorithms()]
     for record in done.records:
         assert record["contradictions"] == []
-    valor = done.records[names.index("valor")]
-    assert valor["runs"] == 1
+    assert done.records[names.index("valor")]["runs"] == 1
 
 
 SMALL = {

@@ -267,8 +267,7 @@ def test_without_pyarrow_the_extra_is_named(monkeypatch, tmp_path):
     ],
 )
 def test_refusals(arguments, words):
-    done = olivine("curves", *arguments, status=2, err=words)
-    assert done.out == ""
+    assert olivine("curves", *arguments, status=2, err=words).out == ""
 
 
 @pytest.mark.parametrize(

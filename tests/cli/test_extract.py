@@ -75,8 +75,7 @@ def test_solvers_files_prove_what_the_optimum_is(
     proves = "optimum" if best == family.parameters.best else "bound"
     assert record["proves"] == proves
     bits = np.array([c == "1" for c in record["assignment"]])
-    left = family.three_sat.unsatisfied_weight(bits)
-    assert left == record["unsatisfied"]
+    assert family.three_sat.unsatisfied_weight(bits) == record["unsatisfied"]
 
 
 SMALL = formulas(max_variables=3, max_clauses=4, max_width=3, large_weights=False)

@@ -318,8 +318,7 @@ def test_the_same_files_elsewhere_are_the_same_sweep(plan, tmp_path, monkeypatch
     (tmp_path / "a").rename(tmp_path / "b")
     monkeypatch.chdir(tmp_path / "b")
     file = plan(text.format(tmp_path / "b", tmp_path / "b"))
-    again = olivine("sweep", file, "-o", rows, "--json")
-    assert again.records == first.records
+    assert olivine("sweep", file, "-o", rows, "--json").records == first.records
     assert rows.read_bytes() == before
     assert sum(key.endswith(", copy 2") for key in keys_in(rows)) == 1
 

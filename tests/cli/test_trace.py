@@ -169,8 +169,7 @@ def test_a_satisfying_member_not_found_in_time(monkeypatch) -> None:
     ],
 )
 def test_bad_input(arguments, what: str) -> None:
-    done = olivine("trace", *arguments, status=2, err=what)
-    assert done.out == ""
+    assert olivine("trace", *arguments, status=2, err=what).out == ""
 
 
 def test_standard_input_and_one_line_of_json() -> None:

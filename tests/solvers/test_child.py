@@ -166,8 +166,7 @@ def test_no_time_at_all_and_endless_time():
 
 def test_closures_and_large_results_travel(no_leak):
     payload = os.urandom(5 * MIB)
-    result = run_in_child(lambda: payload, time_limit=60)
-    assert result.value == payload
+    assert run_in_child(lambda: payload, time_limit=60).value == payload
 
 
 def test_system_exit_and_unpicklable_results_are_errors(no_leak):
@@ -237,8 +236,7 @@ def wait_until(condition):
 
 
 def test_children_nest(no_leak):
-    result = run_in_child(lambda: run_in_child(double, 4).value)
-    assert result.value == 8
+    assert run_in_child(lambda: run_in_child(double, 4).value).value == 8
 
 
 def test_interrupt_kills_the_child(tmp_path):

@@ -55,8 +55,7 @@ def test_written_files_have_the_models_optimum(engine, tmp_path):
     def check(model: LinearModel) -> None:
         for suffix, write in WRITERS.items():
             path = tmp_path / f"program{suffix}"
-            names = write(model, path)
-            assert names == IntegerForm(model).names
+            assert write(model, path) == IntegerForm(model).names
             check_file(path, model, engine)
 
     check()

@@ -248,8 +248,7 @@ def test_only_hard_clauses():
 
 def test_weights_of_hard_clauses_are_not_looked_at():
     clauses = Clauses.from_lists([[1], [-1]])
-    outcome = solve_maxsat(clauses, 1, [0, 7], hard=[True, False])
-    assert outcome.cost == 7
+    assert solve_maxsat(clauses, 1, [0, 7], hard=[True, False]).cost == 7
 
 
 def test_numpy_weights_and_totals_beyond_64_bits():

@@ -117,8 +117,7 @@ def test_what_a_killed_process_left_goes_with_the_next(
     environment = os.environ | {"TMPDIR": str(folder)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, check=False)
     assert done.returncode == -signal.SIGKILL
-    left = set(folder.iterdir())
-    assert left
+    assert set(folder.iterdir())
     others = {folder / "olivine-notes", folder / f"olivine-{'0' * 31}"}
     for other in others:
         other.mkdir()

@@ -239,8 +239,7 @@ def test_a_backup_step_is_what_the_definition_says() -> None:
         for x in np.unique(data.observations[chosen]):
             rows = chosen & (data.observations == x)
             mean = np.average(targets[rows], weights=weights[rows])
-            fitted = fit.functions[0](np.array([x]))[0]
-            assert fitted == pytest.approx(min(mean, 1))
+            assert fit.functions[0](np.array([x]))[0] == pytest.approx(min(mean, 1))
 
 
 def test_backup_samples_every_reachable_state_equally() -> None:
@@ -260,8 +259,7 @@ def test_backup_samples_every_reachable_state_equally() -> None:
             shares = fit.data.weights_by_code(env.space(fit.level).n_codes)
             assert len(set(shares.tolist())) == 1
             if sampling == "on_policy":
-                played = fit.policy(fit.data.observations)
-                assert (played == fit.data.actions).all()
+                assert (fit.policy(fit.data.observations) == fit.data.actions).all()
             if sampling == "per_action":
                 shares = np.bincount(fit.data.actions, fit.data.weights)
                 assert len(set(shares.tolist())) == 1

@@ -155,8 +155,7 @@ def test_the_tabular_cover_covers(resolution, seed):
     cells = math.ceil(1 / (2 * resolution))
     centres = (2 * np.arange(cells) + 1) / (2 * cells)
     g = np.random.default_rng(seed).random(4)
-    nearest = np.abs(g[:, None] - centres).min(axis=1)
-    assert nearest.max() <= resolution + 1e-12
+    assert np.abs(g[:, None] - centres).min(axis=1).max() <= resolution + 1e-12
     assert TabularValueClass(4).log_size(resolution=resolution) == pytest.approx(
         4 * math.log(cells)
     )
@@ -262,8 +261,7 @@ def test_discrepancies_by_class(first, second):
         LinearValueClass(np.eye(3), bound=1.0), first, second, epsilon_sub=1e-7
     )
     assert linear.value == pytest.approx(tabular.value, abs=1e-6)
-    same = mean_discrepancy(unit, first, first, epsilon_sub=1e-3)
-    assert same.value == 0
+    assert mean_discrepancy(unit, first, first, epsilon_sub=1e-3).value == 0
 
 
 def test_kernel_discrepancy_against_direct_evaluation():

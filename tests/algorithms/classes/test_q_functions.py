@@ -52,8 +52,7 @@ def test_members_are_their_tables(tables):
         assert (whole == table * functions.denominator).all()
         best = functions.state_values(h, codes)
         assert (best * functions.denominator == whole.max(axis=2)).all()
-        top = functions.numerator_table(h, best=True)
-        assert (top == whole.max(axis=2)).all()
+        assert (functions.numerator_table(h, best=True) == whole.max(axis=2)).all()
         for i in range(n):
             member = functions.member(i)
             (actions,) = functions.actions(h, codes, [i])

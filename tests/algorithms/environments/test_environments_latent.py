@@ -111,8 +111,7 @@ def test_the_gaussian_lock(rotate):
     assert x.shape == (5000, 7)
     assert np.abs(x.std(axis=0) - 0.1).max() < 0.01
     assert abs(np.linalg.norm(x.mean(axis=0)) - 1) < 0.01
-    states = truth.emission.decode(3, x)
-    assert (states == truth.state(path)).all()
+    assert (truth.emission.decode(3, x) == truth.state(path)).all()
     g = truth.optimal_value_functions()[2]
     assert (g(x) == float(truth.path_value(path))).all()
     estimate, error = truth.estimate_policy_value(truth.optimal_policies(), 20_000, rng)

@@ -115,8 +115,7 @@ def test_truth_is_consistent_along_paths(env, seed):
     h, state = len(path) + 1, truth.state(path)
     assert state in truth.reachable(h)
     assert truth.path_value(path) == truth.state_value(h, state)
-    chances = truth.observation_probabilities(path)
-    assert sum(chances) == 1
+    assert sum(truth.observation_probabilities(path)) == 1
     assert truth.expectation(path, truth.values(h)) == truth.path_value(path)
     assert truth.expectation(path, truth.optimal_value_functions()[h - 1]) == (
         pytest.approx(float(truth.path_value(path)))
@@ -194,8 +193,7 @@ def test_data_of_any_size(env, n, seed):
         data.draws == data.total_weight == n for data in (*sets, *run.transitions)
     )
     assert all(chances[x] > 0 for data in sets[:5] for x in data.codes().tolist())
-    following = sets[1].codes("next_observations")
-    assert (following == END).all() == (h == env.horizon)
+    assert (sets[1].codes("next_observations") == END).all() == (h == env.horizon)
     assert run.paths.shape == (min(n, 3), env.horizon)
     totals = [d.expectation_exact(d.exact_rewards) for d in run.transitions]
     assert sum(totals) == run.mean_return

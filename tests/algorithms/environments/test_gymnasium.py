@@ -65,8 +65,7 @@ def test_a_slippery_lake_is_found_out():
 
 def test_a_slippery_lake_is_played_one_by_one_or_with_one_seed():
     drawn = lake(is_slippery=True, deterministic="nothing")
-    found = drawn.draw(["uniform"] * 3, 200, rng())
-    assert len(set(found.observations.tolist())) > 2
+    assert len(set(drawn.draw(["uniform"] * 3, 200, rng()).observations.tolist())) > 2
     fixed = lake(is_slippery=True, episode_seed=5)
     assert fixed.draw((0, 1, "uniform"), 10**9, rng()).draws == 10**9
 
@@ -221,8 +220,7 @@ def test_ended_episodes_pay_what_a_reward_of_zero_is_mapped_to():
     assert mapped.truth.optimal_value == 0.75  # one step of cost 1, not four
     assert mapped.truth.path_value((1,)) == 0.75
     result = olivine.learn("rmax", mapped, parameters="practical", n=10)
-    goes = result.policies[0](np.array([0]))
-    assert goes.tolist() == [1]
+    assert result.policies[0](np.array([0])).tolist() == [1]
     assert walk(reward=lambda r: (r + 2) / 4, after_end=0).truth.optimal_value == 1
     with pytest.raises(ValueError, match=r"ended early, and reward\(0.0\) gave 2.0"):
         walk(reward=lambda r: r + 2)

@@ -113,8 +113,7 @@ def test_episodes_have_the_law_of_the_process():
     assert found.mean_return == sum(
         m.expectation_exact(m.exact_rewards) for m in found.transitions
     )
-    through = seen.draw([coin, lowest, coin], n, rng(), level=2)
-    assert set(through.actions) == {0}
+    assert set(seen.draw([coin, lowest, coin], n, rng(), level=2).actions) == {0}
     assert (seen.draw((0, 0, "uniform"), 9, rng()).next_observations == END).all()
     assert seen.draw(["uniform"], 9, rng(), successors=False).next_observations is None
 
@@ -376,8 +375,7 @@ def test_returns_played_are_at_most_one():
     env = olivine.from_simulator(
         lambda: 0, lambda a: (0, 0.5 + 2e-10), 2, 2, codes=1, replays=1
     )
-    data = env.draw([0, 0], 3, rng(), level=1)
-    assert data.rewards.tolist() == [1.0]
+    assert env.draw([0, 0], 3, rng(), level=1).rewards.tolist() == [1.0]
 
 
 def test_algorithms_run_where_the_truth_is_not_known():

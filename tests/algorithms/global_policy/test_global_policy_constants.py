@@ -203,8 +203,7 @@ def test_search_finds_printed_constants_wanting() -> None:
     printed = chosen_sizes("paper")
     found, rewards = search(np.random.default_rng(1), printed, evaluations=150)
     assert printed.eps < found <= 23 * printed.tau_val
-    again = monitored(two_states(rewards), printed, 0)
-    assert again.loss > printed.eps
+    assert monitored(two_states(rewards), printed, 0).loss > printed.eps
     corrected = chosen_sizes("theorem")
     small, _ = search(np.random.default_rng(1), corrected, evaluations=4, grid=1)
     assert small <= corrected.eps

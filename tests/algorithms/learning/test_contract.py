@@ -276,5 +276,4 @@ def test_what_does_not_fit_is_refused(name) -> None:
 def test_a_setting_it_does_not_have_is_named(name) -> None:
     with pytest.raises(ValueError, match=f"{name}: unknown setting 'nonsense'"):
         learn(name, environment(), nonsense=1)
-    kinds = registry.get(name).kinds
-    assert kinds[:3] == registry.PARAMETER_KINDS
+    assert registry.get(name).kinds[:3] == registry.PARAMETER_KINDS

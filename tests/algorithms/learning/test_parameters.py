@@ -170,8 +170,7 @@ def test_bad_practical_parameters(change, message) -> None:
 
 def test_no_slack_goes_without_falling_back() -> None:
     """Doubling 0 for ever is what the refusal above keeps a run from."""
-    strict = PracticalParameters(0.3, 0.1, 2, 2, 2, slack=0, fall_back=False)
-    assert strict.phi(1) == 0
+    assert PracticalParameters(0.3, 0.1, 2, 2, 2, slack=0, fall_back=False).phi(1) == 0
 
 
 def test_practical_parameters_need_a_bound_on_states() -> None:

@@ -306,8 +306,7 @@ def test_the_optimal_pair_of_a_finite_environment() -> None:
     pair = optimal_pair(layered)
     value = environment.truth.policy_value(layered.policies(pair.policy))
     assert value == environment.truth.optimal_value
-    truth = TrueErrors(environment, layered.offsets)
-    assert truth.value(pair) == value
+    assert TrueErrors(environment, layered.offsets).value(pair) == value
 
 
 # Parameters -------------------------------------------------------------------------

@@ -98,8 +98,7 @@ def test_the_population_gives_the_exact_program(data: st.DataObject) -> None:
     shares = distribution.probabilities()
     exact = slow_error(mdp, distribution, pair)
     whole = LevelData(None, 1) if not shares else population(mdp, shares)
-    constraint = SampledConstraint.of(whole, mdp.action_counts, 1)
-    assert constraint.error(pair) == exact
+    assert SampledConstraint.of(whole, mdp.action_counts, 1).error(pair) == exact
 
 
 def test_erratum_6_the_q_function_form_as_printed_divides_by_the_number_of_actions():
@@ -294,8 +293,7 @@ def test_frequencies_are_those_of_the_definition() -> None:
             expected[state, local, END] = float(share) / 3
     observed = [data.get(key, 0) for key in expected]
     assert sum(observed) == n
-    result = chisquare(observed, [n * p for p in expected.values()])
-    assert result.pvalue > 1e-4
+    assert chisquare(observed, [n * p for p in expected.values()]).pvalue > 1e-4
 
 
 def test_errors_along_a_policy_estimate_the_exact_ones() -> None:

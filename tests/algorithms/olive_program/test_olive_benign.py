@@ -64,8 +64,7 @@ def test_the_last_optimum_is_that_of_the_mdp(seed, horizon, width, n_actions):
 def test_on_the_edge_each_round_is_legal(seed):
     """Rewards 0 and 1/H occur, so that values 0 and 1 do."""
     mdp = random_tabular_mdp(np.random.default_rng(seed), denominator=3)
-    program = played(mdp)
-    assert program.is_feasible(mdp.optimal_values())
+    assert played(mdp).is_feasible(mdp.optimal_values())
 
 
 @pytest.mark.parametrize("variant", spread(["normalized", "gap", "all-levels"], 2))

@@ -42,8 +42,7 @@ def test_pairs_hold_their_values(values: list[Fraction]) -> None:
     pair = Pair.from_fractions(values, [0] * len(values))
     assert pair.values() == values
     assert [pair.value(s) for s in range(pair.n_states)] == values
-    scaled = Pair(pair.numerators * 3, pair.denominator * 3, pair.policy)
-    assert scaled == pair
+    assert Pair(pair.numerators * 3, pair.denominator * 3, pair.policy) == pair
     assert pickle.loads(pickle.dumps(pair)) == pair
     assert pair.with_policy([1] * len(values)).policy.tolist() == [1] * len(values)
 

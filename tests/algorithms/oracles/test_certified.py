@@ -64,8 +64,7 @@ def test_scores_have_size_one_around_their_mean() -> None:
     rng = np.random.default_rng(0)
     theta, features = rng.normal(size=(3, 2)), rng.normal(size=(5, 2))
     scores = features @ csc_hard._of_size_one(theta, features).T
-    distances = np.abs(scores - scores.mean(axis=1, keepdims=True))
-    assert distances.max() == pytest.approx(1)
+    assert np.abs(scores - scores.mean(axis=1, keepdims=True)).max() == pytest.approx(1)
     zero = np.zeros((3, 2))
     assert (csc_hard._of_size_one(zero, features) == zero).all()
 

@@ -253,12 +253,10 @@ def test_linear_policies_on_features():
         ClassificationSet(EmpiricalMeasure(features[:15]), costs[:15], 0),
         ClassificationSet(EmpiricalMeasure(features[15:]), costs[15:], 0),
     ]
-    found = multi(policies, sets, epsilon_feas=1e-3)
-    assert found.honoured
+    assert multi(policies, sets, epsilon_feas=1e-3).honoured
     # What is out of reach of every policy is refused; what may be is left open.
     below = [ClassificationSet(s.data, s.costs, -0.1) for s in sets]
-    refused = multi(policies, below, epsilon_feas=1e-3)
-    assert refused.status is MultiStatus.INFEASIBLE
+    assert multi(policies, below, epsilon_feas=1e-3).status is MultiStatus.INFEASIBLE
     noise = np.stack([(features[:, 0] * features[:, 1] > 0), features[:, 0] > 9], 1)
     crossed = np.where(noise[:, :1], [[0.0, 1.0]], [[1.0, 0.0]])
     hard = [ClassificationSet(EmpiricalMeasure(features), crossed, 0)]

@@ -106,8 +106,7 @@ def test_ties_go_to_the_lowest_action_and_member():
     tabular = csc(TabularPolicyClass(4, 3), data, costs, epsilon_sub=1e-3)
     assert tabular.policy.actions.tolist() == [0, 0, 1, 0]
     policies = FinitePolicyClass([[2, 0, 2, 0], [1, 0, 1, 0], [0, 0, 1, 0]], 3)
-    finite = csc(policies, data, costs, epsilon_sub=1e-3)
-    assert finite.policy is policies.members[0]
+    assert csc(policies, data, costs, epsilon_sub=1e-3).policy is policies.members[0]
 
 
 def test_ties_of_fractions_are_exact():

@@ -255,8 +255,7 @@ def test_infeasible_by_a_hair_is_decided_in_rationals():
             Constraint(seen, lower=Fraction(1, 3) + hair),
         ],
     )
-    loose = program.optimise(seen, epsilon_sub=1e-6, epsilon_feas=1e-6)
-    assert loose.honoured
+    assert program.optimise(seen, epsilon_sub=1e-6, epsilon_feas=1e-6).honoured
     tight = program.optimise(seen, epsilon_sub=1e-16, epsilon_feas=1e-16)
     assert tight.status is LpStatus.INFEASIBLE
 
@@ -391,8 +390,7 @@ def test_kernel_ball_in_closed_form():
     assert objective(best.function) == pytest.approx(best.value)
     worst = lp(ball, objective, maximise=False, **accuracies)
     assert worst.value == pytest.approx(0.5 - 13**0.5 / 2)
-    nothing = lp(ball, Functional([0, 0], [1.0, -1.0]), **accuracies)
-    assert nothing.value == 0
+    assert lp(ball, Functional([0, 0], [1.0, -1.0]), **accuracies).value == 0
     with pytest.raises(ValueError, match="objectives only"):
         lp(ball, objective, [Constraint(objective, upper=1)], **accuracies)
     with pytest.raises(ValueError, match="irrational"):
@@ -489,8 +487,7 @@ def test_empty_functionals_and_no_constraints():
         assert not lp(
             values, nothing, [Constraint(nothing, lower=1)], **accuracies
         ).feasible
-    result = ellipsoid_lp(TabularValueClass(2), nothing, **accuracies)
-    assert result.value == 0
+    assert ellipsoid_lp(TabularValueClass(2), nothing, **accuracies).value == 0
 
 
 @pytest.mark.parametrize(

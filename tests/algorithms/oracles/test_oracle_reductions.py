@@ -74,8 +74,7 @@ def test_a_perfect_learner_reaches_the_floor_through_every_reduction(problem):
             learner, problem.n_actions, reduction=reduction, features=features
         )
         verify_csc(csc, problem, epsilon_sub=1e-6, policy_class=policies)
-        result = csc(policies, problem.data, problem.costs, epsilon_sub=1e-6)
-        assert result.honoured
+        assert csc(policies, problem.data, problem.costs, epsilon_sub=1e-6).honoured
 
 
 costs_tables = st.integers(1, 5).flatmap(
@@ -156,8 +155,7 @@ def test_two_actions_are_one_weighted_binary_problem():
     costs = np.array([[0.0, 2.0], [3.0, 0.0], [1.0, 1.0]])
     features = np.arange(3, dtype=float)[:, None]
     for reduction in (all_pairs, filter_tree, weighted_multiclass):
-        decide = reduction(Recorder(), features, costs)
-        assert decide(features).tolist() == [0, 1, 0]
+        assert reduction(Recorder(), features, costs)(features).tolist() == [0, 1, 0]
     assert calls == [([0, 1], [2.0, 3.0])] * 3
 
 

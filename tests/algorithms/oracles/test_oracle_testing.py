@@ -44,8 +44,7 @@ def test_the_page_about_oracles_runs(tmp_path):
         inside = line == "```python" if fence else inside
     script = tmp_path / "oracles_page.py"
     script.write_text("\n".join(lines), "utf-8")
-    names = runpy.run_path(str(script))
-    assert names["measured"].exponent > 1
+    assert runpy.run_path(str(script))["measured"].exponent > 1
 
 
 # ------------------------------------------------------------ what must be caught

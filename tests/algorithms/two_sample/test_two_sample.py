@@ -194,8 +194,7 @@ def test_a_discrepancy_of_two_tau_is_no_more_than_two_tau(kind, more) -> None:
     first, second = (EmpiricalMeasure([0, 1], weights=w, **columns) for w in weights)
     run.val[1].append(first)
     if not more:  # a float would not do
-        found = mean_discrepancy(here, first, second, epsilon_sub=1e-4)
-        assert found.value > 2 * p.tau
+        assert mean_discrepancy(here, first, second, epsilon_sub=1e-4).value > 2 * p.tau
     own = env.draw
     env.draw = lambda r, *a, **o: second if r[:-1] == (1,) else own(r, *a, **o)
     run.dfslearn((1,), recursive=True)

@@ -139,8 +139,7 @@ def test_erratum_15_learned_sets_can_outvote_a_state() -> None:
     found, rare = outvoted(), np.array([1])
     p, (x, y) = found.run.parameters, (found.made.environment.truth.values(2))
     assert y - x == found.loss
-    policy = unguard(found.run.policy_step(2, None))
-    assert policy(rare).tolist() == [1]
+    assert unguard(found.run.policy_step(2, None))(rare).tolist() == [1]
     assert 2 * p.M * p.tau_V < found.loss <= p.loss_bound(2)
     few = outvoted(copies=1)  # two sets: the bound for M sets is right
     lost = (

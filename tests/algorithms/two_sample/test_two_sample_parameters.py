@@ -75,8 +75,7 @@ def test_erratum_15_the_corrected_constants_give_the_last_line_of_the_proof(
         assert p.value_bound(level) <= p.value_bound(1) <= p.policy_bound
         assert p.loss_bound(level) <= p.policy_bound
     # The proposition's sum over the levels.
-    total = sum(p.loss_bound(level) for level in range(1, h + 1))
-    assert total <= p.policy_bound
+    assert sum(p.loss_bound(level) for level in range(1, h + 1)) <= p.policy_bound
 
 
 def test_bounds_are_those_of_the_propositions_and_the_oracles() -> None:

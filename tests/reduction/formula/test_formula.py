@@ -117,8 +117,7 @@ def test_no_variables_and_no_clauses():
     assert (formula.n_variables, len(formula), formula.total_weight) == (0, 0, 0)
     assert formula.satisfied([]).shape == (0,)
     assert formula == Formula(0, [], [0])
-    empty_clause = Formula.from_clauses([()])
-    assert empty_clause.satisfied([]).tolist() == [False]
+    assert Formula.from_clauses([()]).satisfied([]).tolist() == [False]
     with pytest.raises(IndexError):
         formula.clause(0)
 
@@ -198,8 +197,7 @@ def test_random_clauses_have_distinct_variables(data, seed, n, m):
         assert formula.satisfied(planted).all()
     if not m:
         return
-    again = random_ksat(n, m, k, np.random.default_rng(seed), planted=planted)
-    assert again == formula
+    assert random_ksat(n, m, k, np.random.default_rng(seed), planted=planted) == formula
 
 
 def test_planted_true_makes_satisfiable_formulas():

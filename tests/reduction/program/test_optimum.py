@@ -166,8 +166,7 @@ def test_what_an_optimum_says_about_u(given_parameters, data):
 def test_large_weights_need_no_list(given_parameters, u):
     u = min(u, given_parameters.total_weight // 2)
     value = optimum(given_parameters, u)
-    rounded = round_to_possible(given_parameters, value, accuracy=0)
-    assert rounded == (value, 0)
+    assert round_to_possible(given_parameters, value, accuracy=0) == (value, 0)
     assert unsatisfied_from_optimum(given_parameters, value).at_least <= u
 
 
@@ -252,5 +251,4 @@ def test_what_is_better_is_at_least_the_least_better(parameters, unit, data):
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_expected_optima_are_of_all_variants(folder):
     """Else: python -m tests.support.remake_expected."""
-    written = (CASES / folder / "expected.jsonl").read_text("utf-8")
-    assert written == remade(folder)
+    assert (CASES / folder / "expected.jsonl").read_text("utf-8") == remade(folder)

@@ -143,8 +143,7 @@ def test_the_cut_holds_for_fractional_values(clause, truth):
     cut = min(Fraction(1), (2 + sum(of_literal[x] for x in set(clause))) / 3)
     mdp = family.mdp()
     for action in mdp.actions(family.clause_state(0)):
-        worth = sum(p * values[s] for s, p in mdp.successors(action))
-        assert worth <= family.top * cut
+        assert sum(p * values[s] for s, p in mdp.successors(action)) <= family.top * cut
 
 
 def test_the_objective_is_the_value_of_s0():
@@ -276,8 +275,7 @@ def test_the_wide_range_and_the_eight_clauses(form):
         wide = variant not in kept
         narrow = optimum(family.parameters, 1)
         assert pair.value(family.start) == (1 if wide else narrow)
-        lowest = min(pair.values()[family.layout.first_literal_state :])
-        assert (lowest < 0) == wide
+        assert (min(pair.values()[family.layout.first_literal_state :]) < 0) == wide
         if wide:  # no feasible pair of the program proper, so nothing is promised
             assert built.assignment(outcome.values).shape == (3,)
 

@@ -131,8 +131,7 @@ def asked_of(monkeypatch, **claims) -> list[LinearModel]:
 
     def engine(model, *, engine, time_limit):
         asked.append(model)
-        empty = LinearOutcome(Status.UNKNOWN, None, None, 0.0, engine)
-        return empty._replace(**claims)
+        return LinearOutcome(Status.UNKNOWN, None, None, 0.0, engine)._replace(**claims)
 
     monkeypatch.setattr(solve, "solve_milp", engine)
     return asked

@@ -183,8 +183,7 @@ def slopes(family, clause_actions):
     n = family.n_variables
 
     def value(literals):
-        pair = complete(family, literals, clause_actions, family.layout.solve)
-        return pair.value(0)
+        return complete(family, literals, clause_actions, family.layout.solve).value(0)
 
     base = value([Fraction(0)] * n)
     return [
@@ -251,8 +250,7 @@ def test_back_from_optimal_pairs_through_a_try(family, data):
 def test_unsatisfiable_certificates(variant):
     """u = 1 of 8: every assignment is best."""
     family = Family(as_three_sat(ALL_EIGHT, 3), variant)
-    value = check(family, forward(family, [1, 0, 1]))
-    assert value == optimum(family.parameters, 1)
+    assert check(family, forward(family, [1, 0, 1])) == optimum(family.parameters, 1)
 
 
 def test_the_cap_takes_a_clause_that_is_satisfied():

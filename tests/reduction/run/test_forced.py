@@ -297,8 +297,7 @@ def test_another_engine_agrees_beside_a_constraint_over_literals():
         family, np.array([True]), np.array([False]), np.random.default_rng(8)
     )
     program = family.program(family.mdp([1])).extended([met])
-    found = BranchAndBound().maximise(program)
-    assert found.value == optimum(family.parameters, 1)
+    assert BranchAndBound().maximise(program).value == optimum(family.parameters, 1)
 
 
 @settings(max_examples=10)

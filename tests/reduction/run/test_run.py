@@ -159,8 +159,7 @@ def test_the_constraints_are_the_papers_equations(variant):
     family = Family(as_three_sat(clauses, 5), variant)
     layout, top, m = family.layout, family.top, len(clauses)
     rng = np.random.default_rng(7)
-    run = adversarial_run(family, rng.random(5) < 0.5)
-    assert run.holds
+    assert adversarial_run(family, rng.random(5) < 0.5).holds
     literal = layout.literal_state
     for _ in range(60):
         g = [Fraction(int(v), 12) for v in rng.integers(0, 13, layout.n_states)]

@@ -17,8 +17,7 @@ SATISFIABLE = Formula.from_clauses([[1, 2, 3], [-1, -2], [3]])
 def milp(monkeypatch, formula, **claims):
     """Result of the MILP route with an engine that claims what it is told to."""
     instance = Instance.of(formula)
-    honest = milp_route(instance, Settings("strengthened", 60, None))
-    assert honest.finished
+    assert milp_route(instance, Settings("strengthened", 60, None)).finished
     import olivine.reduction.verify.milp_route as routes
 
     real = routes.solve_program
