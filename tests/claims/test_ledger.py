@@ -85,9 +85,6 @@ def test_it_is_deterministic(name, found):
     assert entry.check() == (found.get(name) or entry.check())
 
 
-# ------------------------------------------------------------ what their runs show
-
-
 def test_a_share_is_what_so_many_runs_show():
     found = [runs.lower_bound(n, n) for n in (1, 10, 14, 36, 58, 59)]
     assert found == [0.05, 0.741, 0.807, 0.92, 0.949, 0.95]

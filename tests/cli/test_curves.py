@@ -81,9 +81,6 @@ def test_a_recorder_is_begun():
         Recorder().values(10, [0])
 
 
-# ------------------------------------------------------------------ runs and rows
-
-
 def entry(name, run):
     return registry.Algorithm(name, "made for a test", run)
 

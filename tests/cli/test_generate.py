@@ -210,9 +210,6 @@ def test_the_plain_output_says_what_was_written(tmp_path) -> None:
         assert name in done.out
 
 
-# ------------------------------------------------------------------ bad input
-
-
 def test_a_folder_with_files_needs_force(tmp_path) -> None:
     (tmp_path / "mine").write_text("mine")
     olivine("generate", FULL2, "-o", tmp_path, "--json", status=2, error="not empty")
@@ -406,8 +403,6 @@ def test_the_steps_are_those_named(tmp_path, wanted: list[str], solve: bool) -> 
     write_folder(tmp_path, instance, source, asked, begun.append)
     assert begun == stages(wanted, solve=solve)
 
-
-# ------------------------------------------------------------- several formulas
 
 LP = ["--format", "lp", "--formulation", "projected"]
 

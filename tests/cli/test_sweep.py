@@ -164,9 +164,6 @@ def test_rows_become_parquet(plan, tmp_path):
         assert row["satisfiable"] is found["satisfiable"]
 
 
-# ------------------------------------------------------------------ the sweep file
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -349,9 +346,6 @@ def test_without_dask_the_extra_is_named(plan, tmp_path, monkeypatch):
     assert "pip install 'olivine[dask]'" in done.err
 
 
-# ------------------------------------------------------------------------ workers
-
-
 @dataclass
 class Made:
     """A unit whose row is what a function of its key gives."""
@@ -487,9 +481,6 @@ def test_a_dask_cluster_with_one_thread_does_the_work(plan, tmp_path):
     assert row["key"] != here
 
 
-# --------------------------------------------------------------------------- sums
-
-
 def row(satisfiable, optimum, seconds, variant="paper", clauses=8):
     routes = {
         name: {"status": "optimal" if found else "unknown", "seconds": found or 9}
@@ -547,9 +538,6 @@ def test_formulations_and_engines_of_a_route_are_lines_of_their_own(monkeypatch)
     save_phases(Path("f.svg"), [phase])
     labels = figures[0].axes[2].get_legend_handles_labels()[1]
     assert labels == ["milp, strengthened", "sat", "milp, projected"]
-
-
-# --------------------------------------------------------------------- its page
 
 
 def page(language):

@@ -97,9 +97,6 @@ def test_bad_arguments_are_refused(arguments: dict[str, object], message: str) -
         branch_and_bound(knapsack(), **arguments)  # type: ignore[arg-type]
 
 
-# HiGHS on scaled rows -----------------------------------------------------------
-
-
 def long_model(seed: int, digits: int) -> LinearModel:
     """A random program of binaries and values whose rows have long integers."""
     rng = np.random.default_rng(seed)

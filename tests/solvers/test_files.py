@@ -258,9 +258,6 @@ def test_mps_keeps_to_fixed_columns_or_says_that_it_is_free():
     assert text.splitlines()[1].startswith("* free MPS")
 
 
-# ------------------------------------------------------------ where files go
-
-
 def tiny_model() -> LinearModel:
     tiny = LinearModel("tiny")
     x = tiny.add_variable("x", 0, 1, integer=True)

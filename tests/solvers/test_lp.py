@@ -150,9 +150,6 @@ def test_time_limits():
             solve_lp(model, exact=exact, time_limit=float("nan"))
 
 
-# ------------------------------------------------------------------- sessions
-
-
 @given(linear_models(max_rows=3), st.data())
 @settings(max_examples=80)
 def test_a_session_is_as_good_as_a_new_program(model, data):
@@ -238,8 +235,6 @@ def test_a_session_starts_from_its_last_basis(monkeypatch):
     session.solve()
     assert session._highs.getInfo().simplex_iteration_count < 10
 
-
-# ---------------------------------------------------------------------- HiGHS
 
 QUIET = """
 import sys

@@ -45,9 +45,6 @@ def least_miss(rows: int, columns: int, seed: int) -> int:
     return int(misses.sum(axis=1).min())
 
 
-# ------------------------------------------------------------------ answers
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 def test_engines_agree_with_enumeration(engine):
     @given(linear_models(integer=True))
@@ -198,9 +195,6 @@ def test_standard_output_is_clean_and_temporary_paths_have_blanks(engine, tmp_pa
     assert list(folder.iterdir()) == []
 
 
-# --------------------------------------------------------------------- confirm
-
-
 def proposal(*values: float, status: Status = Status.OPTIMAL) -> LinearOutcome:
     return LinearOutcome(status, 0.0, values, 0.0, "someone", bound=99.0, nodes=5)
 
@@ -271,9 +265,6 @@ def test_confirm_leaves_what_it_cannot_prove():
     assert "time limit" in late.reason
 
 
-# ------------------------------------------------------------- the PuLP problem
-
-
 @given(linear_models(integer=True))
 @settings(max_examples=deep(25, 6))  # a child process each
 def test_the_pulp_problem_is_the_model(model):
@@ -325,9 +316,6 @@ def test_the_integer_form_is_the_model(model):
     assert [form.names[f"c{i}"] for i in range(len(model.rows))] == [
         row.name for row in model.rows
     ]
-
-
-# ---------------------------------------------------------- the scaled objective
 
 
 @given(linear_models(integer=True, max_variables=3), st.booleans(), st.data())

@@ -21,8 +21,6 @@ from tests.support.linear import (
     vertices,
 )
 
-# ------------------------------------------------------------ linear systems
-
 
 def dense(rows: list[dict[int, int]]) -> list[list[Fraction]]:
     return [[Fraction(row.get(c, 0)) for c in range(len(rows))] for row in rows]
@@ -100,9 +98,6 @@ def test_singular_large_nucleus_is_told():
     assert factorise(rows) is None
 
 
-# -------------------------------------------------------------- weak duality
-
-
 @given(linear_models(), st.data())
 def test_any_multipliers_give_a_bound(model, data):
     size = len(model.rows)
@@ -133,9 +128,6 @@ def test_a_multiplier_of_the_wrong_sign_proves_nothing():
     model.set_objective([0], [1], maximise=True)
     assert dual_bound(model, [1]) == 3
     assert dual_bound(model, [-1]) == dual_bound(model, [0]) == 10
-
-
-# ------------------------------------------------------------------- simplex
 
 
 @given(linear_models())

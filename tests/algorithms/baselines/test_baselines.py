@@ -49,9 +49,6 @@ every = pytest.mark.parametrize("name", NAMES)
 HALF = Fraction(1, 2)
 
 
-# ------------------------------------------------------------------ guarantees
-
-
 @settings(deadline=None, max_examples=20)
 @given(
     st.sampled_from(NAMES),
@@ -201,9 +198,6 @@ def test_monitors_notice_what_is_not_so(name) -> None:
     assert with_monitors(false, reports).contradictions
 
 
-# ----------------------------------------------------- the definition, by hand
-
-
 def one_state():
     """One state, two actions paying 1/4 and 3/4 surely."""
     rewards = {"x": [Fraction(1, 4), Fraction(3, 4)]}
@@ -293,9 +287,6 @@ def test_features_with_finite_and_linear_classes(name, env_name) -> None:
         for h in (1, 2):
             data = env.draw(["uniform"] * h, 5, rng)
             assert result.policies[h - 1](data.observations).shape == (len(data),)
-
-
-# --------------------------------------------------------- parts, and bad input
 
 
 def test_uniform_rollouts_have_the_right_means() -> None:

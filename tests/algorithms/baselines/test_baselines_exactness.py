@@ -53,9 +53,6 @@ def test_losses_of_fitted_q_iteration_are_weighted_by_the_number_of_actions() ->
         assert loss == pytest.approx(2 * mean)
 
 
-# ----------------------------------------------------------------------- R-max
-
-
 def steps(*rows):
     """(cell, action, reward, next cell, count)."""
     x, a, r, after, w = zip(*rows, strict=True)

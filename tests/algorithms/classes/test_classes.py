@@ -132,9 +132,6 @@ def test_linear_members_and_ties():
         LinearValueClass(2, bound=1).admit(np.zeros((1, 3)))
 
 
-# ------------------------------------------------------------------------- sizes
-
-
 def test_sizes_of_tabular_and_finite_classes():
     values = TabularValueClass(5)
     assert values.log_size() == pytest.approx(5 * math.log(2))
@@ -207,9 +204,6 @@ def test_infinite_classes_ask_for_what_they_need():
         KernelBall(identity_kernel).log_size(resolution=0.1)
 
 
-# ------------------------------------------------------------------------ levels
-
-
 def test_levels():
     one, two = TabularValueClass(2), TabularValueClass(5)
     values = ValueClassByLevel([one, two])
@@ -231,9 +225,6 @@ def test_levels():
     for by_level in (ValueClassByLevel, PolicyClassByLevel):
         with pytest.raises(ValueError, match="none"):
             by_level([])
-
-
-# -------------------------------------------------------------- two-sample tests
 
 
 @given(measures(3), measures(3))

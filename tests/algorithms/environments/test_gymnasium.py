@@ -29,9 +29,6 @@ def checked(env):
         check_env(env.unwrapped, skip_render_check=True)
 
 
-# ------------------------------------------------------------------------- in
-
-
 def lake(horizon=3, **more):
     return olivine.from_gymnasium("FrozenLake-v1", horizon, **{**LAKE, **more})
 
@@ -233,9 +230,6 @@ def test_rewards_are_mapped():
     assert env.run([lambda x: np.zeros(len(x), int)] * 2, 3, rng()).mean_return == 1 / 8
 
 
-# ------------------------------------------------------------------------ out
-
-
 @pytest.mark.parametrize("name", [*names(), "threesat"])
 def test_each_process_passes_gymnasiums_check(name):
 
@@ -288,9 +282,6 @@ def test_what_can_only_be_sampled_is_refused():
 
     with pytest.raises(ValueError, match="cannot be played step by step"):
         olivine.to_gymnasium(recording(olivine.make("tabular", 0)))
-
-
-# -------------------------------------------------------------------- pictures
 
 
 def shown(env, actions=(), seed=1):

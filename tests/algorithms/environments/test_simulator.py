@@ -57,9 +57,6 @@ def coin(observations):
     return np.full((len(observations), 2), 0.5)
 
 
-# ------------------------------------------------------------------- the same law
-
-
 @given(st.integers(0, 10**6), st.integers(1, 3), st.integers(1, 4), st.integers(1, 3))
 @settings(max_examples=15, deadline=None)
 def test_the_whole_process_is_found(seed, states, horizon, actions):
@@ -153,9 +150,6 @@ def test_any_mdp_can_be_stepped_through(mdp):
         returns.append(total)
     rewards = [float(r) for r in mdp.reward_table]
     assert min(returns) >= mdp.horizon * min(0, *rewards) - 1e-9
-
-
-# ---------------------------------------------------------------- what is refused
 
 
 class Counter:
@@ -404,9 +398,6 @@ def test_algorithms_run_where_the_truth_is_not_known():
         olivine.learn("rmax", features, parameters="practical")
 
 
-# --------------------------------------------------------------------- replay
-
-
 def by_seed(share):
     """Spoils a part of all episodes, by their seed."""
     return lambda s: s.seed % 100 < share
@@ -453,9 +444,6 @@ def test_a_state_that_is_not_the_whole_state_is_refused():
     env = environment(counter, deterministic="everything", state=lambda: 0)
     with pytest.raises(ValueError, match="lead to the same state, but"):
         env.draw((0, 1, "uniform"), 10, rng())
-
-
-# ----------------------------------------------------------------- declarations
 
 
 def test_what_is_not_known_is_said():
@@ -532,9 +520,6 @@ def test_algorithms_learn_a_simulator(algorithm):
 def test_learn_names_what_is_wrong(call, message):
     with pytest.raises(ValueError, match=message):
         call(olivine.make("tabular", 0))
-
-
-# ------------------------------------------------------------- slips after learning
 
 
 class SlippingLock:

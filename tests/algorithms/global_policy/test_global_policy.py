@@ -66,9 +66,6 @@ class Log:
                 self.events.append((event.outcome, event.path))
 
 
-# ----------------------------------------------------------------- what is claimed
-
-
 @settings(deadline=None, max_examples=12)
 @given(
     st.sampled_from(["tabular", "finite"]),
@@ -120,9 +117,6 @@ def test_epsilon_optimal_in_a_share_of_1_minus_delta(kind, count) -> None:
         return made.environment, found.parameters, found.result
 
     check_share(run, count, kind)
-
-
-# ---------------------------------------------------------------- line by line
 
 
 def test_levels_end_and_every_trajectory_is_counted() -> None:

@@ -34,9 +34,6 @@ from tests.support.global_policy import premises
 LONG_5 = pytest.param(5, marks=pytest.mark.long)  # quick: the ledger's claims
 
 
-# ------------------------------------------------------------------- constants
-
-
 @settings(deadline=None, max_examples=30)
 @given(
     st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=1000),
@@ -114,9 +111,6 @@ def test_bad_practical_parameters(chosen, message) -> None:
         GlobalPolicyPracticalParameters(0.3, 0.1, 2, 2, 2, **chosen)
     with pytest.raises(ValueError, match="level: 4 is not in"):
         GlobalPolicyPracticalParameters(0.3, 0.1, 2, 2, 2).phi(4)
-
-
-# ---------------------------------------------------------- printed constants lose
 
 
 @pytest.mark.parametrize("horizon", [2, 3, LONG_5])

@@ -65,9 +65,6 @@ class Recorder:
                 self.iterations.append(event)
 
 
-# ------------------------------------------------------------------ one run
-
-
 @given(
     st.integers(0, 10**6),
     st.integers(1, 3),
@@ -296,9 +293,6 @@ def test_what_does_not_fit_is_refused():
         lsvee(stochastic, other, LsveeTheorem(0.3, 0.1, 2, 2, 2, 1), rng)
 
 
-# ------------------------------------------------------------------ monitors
-
-
 def test_monitors_notice_a_class_that_loses_q_star():
     made = misled_at(2)
     p, recorder = theorem(made.environment, made.functions), Recorder()
@@ -337,9 +331,6 @@ def test_monitors_notice_sloppy_constants():
     result = monitored(env, functions, p, np.random.default_rng(0))
     assert result.monitors["test-deviations"].holds is False
     assert not result.contradictions  # outside the good event nothing is claimed
-
-
-# ----------------------------------------------------------------- the theorem
 
 
 @pytest.mark.parametrize(

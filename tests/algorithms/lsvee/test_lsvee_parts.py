@@ -20,9 +20,6 @@ from olivine.claims.instances import decoupled
 HALF = Fraction(1, 2)
 
 
-# ------------------------------------------------------------------ averages
-
-
 sixths = st.builds(Fraction, st.integers(0, 6), st.just(6))
 
 
@@ -106,9 +103,6 @@ def test_averages_refuse_what_is_missing():
         state_value_averages(floats, 1, data, [0])
 
 
-# ---------------------------------------------------------------- parameters
-
-
 def test_the_theorems_constants():
     p = LsveeTheorem(0.3, 0.1, M=2, K=2, H=3, N=64)
     phi = 0.3 / (320 * 9 * math.sqrt(2))
@@ -180,9 +174,6 @@ def test_bad_practical_parameters(chosen):
         LsveeTheorem(0.3, 0.1, 2, 2, 3, 4, "practical")
     with pytest.raises(ValueError, match="level"):
         LsveeTheorem(0.3, 0.1, 2, 2, 3, 4).tolerance(4)
-
-
-# ------------------------------------------------------ values and policies apart
 
 
 @pytest.mark.parametrize("name", ["random-finite", "grid", "lock"])

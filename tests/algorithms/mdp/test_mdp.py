@@ -34,9 +34,6 @@ def chain(length: int, reward: Fraction = Fraction(0)) -> TabularMDP:
     )
 
 
-# ------------------------------------------------------------------ planning
-
-
 @settings(max_examples=40)
 @given(mdps(max_states=4))
 def test_backward_induction_is_the_best_of_all_policies(mdp: TabularMDP) -> None:
@@ -177,9 +174,6 @@ def test_topological_order_puts_states_before_their_successors(mdp: TabularMDP) 
                 assert mdp.heights[state] > mdp.heights[target]
 
 
-# ------------------------------------------------- construction and accessors
-
-
 def test_accessors_give_back_what_was_written() -> None:
     mdp = TabularMDP.from_lists(
         [
@@ -251,9 +245,6 @@ def test_arrays_are_read_only_and_the_caller_s_stay_writeable() -> None:
     with pytest.raises(ValueError, match="read-only"):
         mdp.state_level[0] = 2
     levels[0] = 1
-
-
-# ------------------------------------------------------------------- refusals
 
 
 @pytest.mark.parametrize(

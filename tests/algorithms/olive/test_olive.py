@@ -159,9 +159,6 @@ def test_all_levels_at_once() -> None:
     assert {tuple(m) for m in met} == {tuple(a) for a in added}
 
 
-# Tolerance and accuracy -------------------------------------------------------
-
-
 @settings(max_examples=deep(10, 3))  # a whole run each
 @given(st.integers(0, 10**6), st.sampled_from([HALF / 10, HALF / 50]))
 def test_tolerance_costs_at_most_epsilon(seed: int, tolerance: Fraction) -> None:
@@ -182,9 +179,6 @@ def test_a_stop_below_the_tolerance_is_refused() -> None:
         olive_exact(drawn(0), tolerance=HALF, epsilon=HALF / 10)
     with pytest.raises(ValueError, match="round limit -1"):
         olive_exact(drawn(0), max_rounds=-1)
-
-
-# Finite classes ---------------------------------------------------------------
 
 
 def all_own_values(mdp: TabularMDP) -> list[Pair]:
@@ -235,9 +229,6 @@ def test_q_functions_run_as_their_pairs() -> None:
         )
     pairs = pairs_of_q_functions(mdp.action_counts, functions)
     check_run(mdp, olive_exact(mdp, optimiser=FinitePairs(pairs)))
-
-
-# Ties ---------------------------------------------------------------------------
 
 
 def test_level_rules() -> None:
@@ -319,9 +310,6 @@ def test_scripts_that_cheat_are_refused(
         olive_exact(
             two_step(), optimiser=BranchAndBound(), tiebreak=ScriptedTiebreak(moves)
         )
-
-
-# Optimisers that fail -----------------------------------------------------------
 
 
 class Stubborn(BranchAndBound):

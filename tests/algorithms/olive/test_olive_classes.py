@@ -118,8 +118,6 @@ def _chain():
     return random_tabular_mdp(np.random.default_rng(0), horizon=1, width=1)
 
 
-# Q-functions --------------------------------------------------------------------
-
 _VALUE = st.sampled_from([Fraction(0), Fraction(1, 3), Fraction(1, 2), Fraction(1)])
 
 
@@ -199,9 +197,6 @@ def test_an_action_beyond_a_states_last_repeats_it() -> None:
     assert pair.policy.tolist() == [k - 1]
 
 
-# Features ------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("name", "ties"),
     spread(
@@ -274,9 +269,6 @@ def test_classes_that_do_not_fit_are_refused() -> None:
     short = make_q_class(make("random-finite", 0, horizon=2), np.random.default_rng(0))
     with pytest.raises(ValueError, match="level"):
         LayeredEnvironment(finite, short)
-
-
-# Classes without Q*, and what is left open ----------------------------------------
 
 
 def test_a_class_without_the_optimum_runs_out() -> None:

@@ -241,9 +241,6 @@ def test_what_does_not_fit_is_refused_before_the_run() -> None:
         run(environment, classes="tabular", params="practical")
 
 
-# Of 100 random environments a share of at least 1 − δ ---------------------------------
-
-
 @pytest.mark.parametrize(
     ("classes", "count"),
     spread(

@@ -38,9 +38,6 @@ from tests.support.depth import deep
 EPSILON = 0.3
 
 
-# True errors ----------------------------------------------------------------------
-
-
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 3), st.integers(1, 3))
 def test_true_errors_of_an_mdp_are_its_exact_ones(seed, horizon, width) -> None:
@@ -109,9 +106,6 @@ def test_unknown_truth_says_so() -> None:
     lock = make("lock", 0)
     with pytest.raises(UnknownTruthError, match="no decoders"):
         TrueErrors(lock, layered.offsets)
-
-
-# Reports ---------------------------------------------------------------------------
 
 
 class Judged:
@@ -307,9 +301,6 @@ def test_the_optimal_pair_of_a_finite_environment() -> None:
     value = environment.truth.policy_value(layered.policies(pair.policy))
     assert value == environment.truth.optimal_value
     assert TrueErrors(environment, layered.offsets).value(pair) == value
-
-
-# Parameters -------------------------------------------------------------------------
 
 
 def test_the_theorems_constants_give_what_its_proof_needs() -> None:

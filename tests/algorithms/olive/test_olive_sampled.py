@@ -86,9 +86,6 @@ def population(mdp: TabularMDP, shares: dict[int, Fraction]) -> LevelData:
     return LevelData(tuples, int(scale * missing.denominator))
 
 
-# The program over data ------------------------------------------------------------
-
-
 @settings(max_examples=40)
 @given(st.data())
 def test_the_population_gives_the_exact_program(data: st.DataObject) -> None:
@@ -238,9 +235,6 @@ def test_bad_data_and_pairs_are_refused() -> None:
     assert not program.is_feasible(Pair.from_fractions([0, 2], [0, 0]))
 
 
-# The environment -----------------------------------------------------------------
-
-
 @settings(max_examples=30)
 @given(st.data())
 def test_data_are_of_the_mdp_and_count_every_trajectory(data: st.DataObject) -> None:
@@ -324,9 +318,6 @@ def test_bad_requests_are_refused() -> None:
     for level in (0, 4):
         with pytest.raises(ValueError, match=f"rules: {level} for"):
             environment.draw([policy] * level, 5, rng)
-
-
-# The algorithm -------------------------------------------------------------------
 
 
 def theorem_of(mdp: TabularMDP, width: int, epsilon: float) -> OliveParameters:

@@ -33,9 +33,6 @@ HALF = Fraction(1, 2)
 FORMS = ("value-policy", "q-function")
 
 
-# ------------------------------------------------------- pairs, distributions
-
-
 @settings(max_examples=30)
 @given(st.lists(st.fractions(-2, 2, max_denominator=9)))
 def test_pairs_hold_their_values(values: list[Fraction]) -> None:
@@ -108,9 +105,6 @@ def test_bad_distributions_are_refused_alone_and_flat(
                 np.array([1, denominator]),
                 np.array([1, level]),
             )
-
-
-# --------------------------------------------------------------------- errors
 
 
 @settings(max_examples=60)
@@ -220,9 +214,6 @@ def test_constraints_that_need_large_integers_do_not_disturb_others(
     ]
 
 
-# ------------------------------------------------------------- the hand-made
-
-
 def test_the_paper_s_family_by_hand() -> None:
     mdp, collected = one_variable_family()
     program = OliveProgram(mdp, collected)
@@ -242,9 +233,6 @@ def test_the_paper_s_family_by_hand() -> None:
     assert average_bellman_errors(mdp, first)[:2] == [HALF, 1]
     assert OliveProgram(mdp, []).is_feasible(first)
     assert [v.index for v in program.violations(first)] == [0, 1, 3]
-
-
-# ---------------------------------------------------------------- the models
 
 
 @settings(max_examples=60)

@@ -133,9 +133,6 @@ def test_the_result_is_the_same_and_numpy_is_put_back():
     assert before == (np.asarray, np.array, np.ascontiguousarray, np.copy)
 
 
-# ----------------------------------------------------- features and own classes
-
-
 class Nearest:
     """A learner: the target of the nearest example."""
 
@@ -168,9 +165,6 @@ def test_least_squares_by_a_learner(data, table):
         least_squares, problem, epsilon_sub=1e-6, value_class=values
     )
     assert found.honoured  # it reproduces the means, which no function betters
-
-
-# --------------------------------------------------------------- scikit-learn
 
 
 def test_a_regressor_is_a_value_class():

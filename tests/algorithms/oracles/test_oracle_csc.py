@@ -187,9 +187,6 @@ def test_operations_grow_as_proved(axis):
     assert run(plain_csc).exponent <= 1 + 1e-9
 
 
-# --------------------------------------------------------------- linear policies
-
-
 def test_a_realisable_linear_policy_is_found_and_certified():
     rng = np.random.default_rng(1)
     for k in (2, 3, 4):
@@ -232,9 +229,6 @@ def test_one_hot_features_make_linear_policies_tabular():
     linear = csc(LinearPolicyClass(np.eye(6), 3), data, costs, epsilon_sub=1e-9)
     tabular = csc(TabularPolicyClass(6, 3), data, costs, epsilon_sub=1e-9)
     assert np.isclose(linear.cost, tabular.cost, atol=1e-12)
-
-
-# ---------------------------------------------------------------------- refusals
 
 
 @pytest.mark.parametrize(

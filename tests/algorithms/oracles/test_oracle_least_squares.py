@@ -146,9 +146,6 @@ def test_operations_grow_as_proved(axis):
     assert run(plain_least_squares).exponent <= 1 + 1e-9
 
 
-# ---------------------------------------------------------------- linear values
-
-
 @given(st.integers(0, 2**32), st.sampled_from([1e-3, 1e-8]))
 @example(108, 1e-8)  # one observation, three features: the ridge alone is regular
 @example(1364, 1e-8)
@@ -208,9 +205,6 @@ def test_one_hot_features_make_linear_values_tabular():
     )
     tabular = least_squares(TabularValueClass(5), data, targets, epsilon_sub=1e-9)
     assert linear.loss == pytest.approx(tabular.loss, abs=2e-9)
-
-
-# ---------------------------------------------------------------------- refusals
 
 
 @pytest.mark.parametrize(

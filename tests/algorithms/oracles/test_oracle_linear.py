@@ -20,9 +20,6 @@ from scipy.optimize import approx_fprime, lsq_linear
 seeds = st.integers(0, 2**32)
 
 
-# ---------------------------------------------------------------------------- CSC
-
-
 def separable(rng, n, d, k):
     """Costs whose least entries a linear policy takes: (features, costs, actions)."""
     features = rng.normal(size=(n, d))
@@ -104,9 +101,6 @@ def test_descent_at_one_sharpness_goes_down(seed) -> None:
     assert np.array_equal(descend(start, cost, ()), start)
 
 
-# --------------------------------------------------------------- quadratic programs
-
-
 @given(seeds, st.integers(1, 5), st.sampled_from([1.0, 1e-2, 1e-5]))
 @settings(max_examples=60, deadline=None)
 def test_least_distance_in_a_box(seed, d, smallest) -> None:
@@ -121,9 +115,6 @@ def test_least_distance_in_a_box(seed, d, smallest) -> None:
     assert multipliers.min() >= 0
     reference = lsq_linear(r, z, (-bound, bound), tol=1e-14)
     assert np.sum((r @ theta - z) ** 2) <= 2 * reference.cost + 1e-8
-
-
-# ------------------------------------------------------------------------ no clipping
 
 
 @given(seeds, st.integers(1, 4), st.integers(1, 20))

@@ -198,9 +198,6 @@ def test_linear_values_keep_their_range_at_all_observations_so_far():
     assert exact.function.exact == (Fraction(1, 4),)
 
 
-# ------------------------------------------------------- accuracy and exactness
-
-
 def test_accuracies_below_the_engines_are_met_exactly():
     data = EmpiricalMeasure([0, 1], weights=[1, 3 * 10**18])
     near = Constraint.near(Functional.expectation(data), Fraction(1, 3), 0)
@@ -298,9 +295,6 @@ def test_a_session_agrees_with_fresh_programs_and_keeps_the_engine(monkeypatch):
     assert float(exact[0]) == pytest.approx(values[-2], abs=3e-7)
 
 
-# ------------------------------------------------------------------- ellipsoid
-
-
 def test_the_cube_of_good_answers_is_one():
     rng = np.random.default_rng(5)
     for _ in range(20):
@@ -374,9 +368,6 @@ def test_ellipsoid_ends_without_a_function_where_there_is_none():
     assert result.iterations <= result.iteration_bound
     with pytest.raises(ValueError, match="beyond the ellipsoid"):
         ellipsoid_lp(TabularValueClass(3), seen, epsilon_sub=1e-9, epsilon_feas=0.1)
-
-
-# ------------------------------------------------------- other classes, refusals
 
 
 def test_kernel_ball_in_closed_form():

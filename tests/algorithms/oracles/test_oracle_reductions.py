@@ -173,9 +173,6 @@ def test_bad_classes_are_named():
     assert sized.at_level(2).log_size() == 3.0
 
 
-# ------------------------------------------------------------------ scikit-learn
-
-
 def labelled(k):
     """Points in the plane; the cheap action depends on the angle."""
     rng = np.random.default_rng(k)

@@ -47,9 +47,6 @@ def test_the_page_about_oracles_runs(tmp_path):
     assert runpy.run_path(str(script))["measured"].exponent > 1
 
 
-# ------------------------------------------------------------ what must be caught
-
-
 def csc_case():
     costs = np.array([[0.0, 1.0], [1.0, 0.0]])
     return CscProblem(2, 2, EmpiricalMeasure([0, 1]), costs)
@@ -113,9 +110,6 @@ def test_wrong_lp_oracles_are_caught(spoil, message):
     accuracies = {"epsilon_sub": 1e-6, "epsilon_feas": 1e-6}
     with pytest.raises(AssertionError, match=message):
         verify_lp(oracle, problem, operations=100, **accuracies)
-
-
-# -------------------------------------------------------------------- the pieces
 
 
 def test_growth_recovers_exponents():

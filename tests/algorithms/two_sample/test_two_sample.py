@@ -48,9 +48,6 @@ def at_theorem(kind, seed, **options):
     return env, parameters, monitored(env, values, policies, parameters, rng)
 
 
-# ----------------------------------------------------------------- the analysis
-
-
 @settings(deadline=None, max_examples=deep(12, 5))  # a run each
 @given(
     st.sampled_from(["tabular", "finite", "complete"]),

@@ -29,9 +29,6 @@ from tests.support.two_sample import Log, chain, monitored, theorem
 HALF = Fraction(1, 2)
 
 
-# --------------------------------------------------- classes of all kinds, tests
-
-
 def test_the_identity_test_can_use_a_kernel_ball() -> None:
     """A ball around 1/2 that contains all functions to [0, 1]: closed form."""
     env = make("random-finite", 2)
@@ -79,9 +76,6 @@ def test_linear_classes_on_a_lock_with_practical_parameters() -> None:
     assert result.contradictions == []
     assert result.monitors["markov"].holds is None
     assert result.monitors["complete"].holds is None
-
-
-# ------------------------------------------------------------------ assumptions
 
 
 def test_realizable_but_incomplete_classes_mislead_it_and_not_valor() -> None:

@@ -46,9 +46,6 @@ def run_of(env, kind="tabular", seed=0, **chosen):
     ), events
 
 
-# ----------------------------------------------------------------------- the locks
-
-
 @pytest.mark.parametrize("name", ["lock-gaussian", "lock"])
 @pytest.mark.parametrize(
     ("horizon", "seeds"),
@@ -110,9 +107,6 @@ def test_without_its_constraints_or_its_test_a_run_goes_wrong(what, monkeypatch)
     learned = {"nothing": (1, 3, 3), "constraints": (1, 4, 16), "test": (1, 0, 0)}
     assert result.learned == learned[what]
     assert (value >= 0.45) == (what != "test")
-
-
-# ------------------------------------------------------------------- other problems
 
 
 @pytest.mark.parametrize(
@@ -187,9 +181,6 @@ def test_any_small_problem_keeps_the_bounds(seed, m, k, h, first, fall_back) -> 
     assert not result.contradictions
 
 
-# ---------------------------------------------------------------------- shared data
-
-
 _CALLS = st.lists(
     st.tuples(
         st.sampled_from(["successors", "balanced", "fill"]),
@@ -250,9 +241,6 @@ def test_observations_of_a_state_come_from_all_calls() -> None:
         )
 
 
-# ------------------------------------------------------------------------- the test
-
-
 def test_the_first_look_learns_a_new_state_and_more_looks_spare_a_known_one() -> None:
     run, events = run_of(make("lock-gaussian", 0, horizon=3), "linear")
     run.dfslearn(())
@@ -285,9 +273,6 @@ def test_an_unclear_test_ends_in_a_descent_at_n_test() -> None:
     assert sum(isinstance(e, Descending) for e in events) == 4
     # Nothing is known of the level at first, so the first descent is clear.
     assert [t.data.draws for t in tests] == [run.parameters.n_first, 60, 60, 60]
-
-
-# ------------------------------------------------------- functions that vary little
 
 
 @pytest.mark.parametrize("name", ["lock-gaussian", "lock"])
@@ -383,9 +368,6 @@ def test_grid(first, least) -> None:
     assert size in steps
 
 
-# ------------------------------------------------------------------------- the costs
-
-
 @given(st.integers(0, 2**32), st.integers(1, 3), st.booleans())
 @settings(max_examples=15, deadline=None)
 def test_costs_with_a_baseline_cost_the_same_on_average(seed, k, exact) -> None:
@@ -462,9 +444,6 @@ def test_fresh_trajectories_grow_with_the_variance_of_returns() -> None:
         )
         used = env.trajectories - before
         assert used == 10 if value == 0 else p.n_fresh / 2 < used <= p.n_fresh
-
-
-# -------------------------------------------------------------------- the parameters
 
 
 def test_parameters_are_formulas_and_refuse_nonsense() -> None:

@@ -127,9 +127,6 @@ def test_depth_first() -> None:
     assert abs(log.triple.value - best) <= parameters.eps_stat
 
 
-# ------------------------------------------------------------ shows of issue 4
-
-
 @both
 def test_exploration_on_demand_repairs_a_wrongly_pruned_state(name) -> None:
     made = wrongly_pruned()

@@ -38,8 +38,6 @@ from olivine.claims.instances import sacrificed
 
 from tests.support.valor import both, monitored, theorem
 
-# ------------------------------------------------- what the paper leaves open
-
 
 def two_levels():
     return from_lists(
@@ -211,9 +209,6 @@ def test_costs_are_rational_where_floats_are_too_coarse() -> None:
     assert result.contradictions == []
     assert result.monitors["event"].holds
     assert result.monitors["value-accuracy"].margin > 0
-
-
-# ---------------------------------------------------------------- bad input
 
 
 def test_refusals() -> None:

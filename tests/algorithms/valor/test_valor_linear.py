@@ -35,9 +35,6 @@ def learn(environment, rng, kind="linear", **chosen):
     return result, [e for e in events if isinstance(e, Triple)]
 
 
-# ----------------------------------------------------------------- fresh trajectories
-
-
 @given(st.integers(0, 2**32), st.integers(1, 3), st.integers(1, 3), st.integers(1, 3))
 @settings(max_examples=deep(15, 6), deadline=None)  # a run each
 def test_fresh_trajectories_estimate_what_the_policy_gets(seed, m, k, h) -> None:
@@ -102,9 +99,6 @@ def test_a_maximum_over_linear_policies_is_too_high_and_fresh_ones_are_not() -> 
     assert abs(np.mean(excess[2000])) < 0.05
 
 
-# ------------------------------------------------------------------------- defaults
-
-
 @given(
     st.integers(1, 12), st.integers(0, 9), st.integers(2, 6), st.floats(0.05, 0.95)
 )  # fmt: skip
@@ -129,9 +123,6 @@ def test_defaults_need_features() -> None:
         linear_defaults(make("lock-gaussian", 0), 1.5)
     codes = make("lock", 0, horizon=3, observations="codes")
     assert dimension(codes) == 6
-
-
-# ------------------------------------------------------------------------------ locks
 
 
 def test_the_locks_features_realise_values_and_policies_on_average() -> None:

@@ -105,9 +105,6 @@ def test_no_pair_near_an_impossible_point():
     assert built.assignment(point).tolist() == [False]
 
 
-# What the formulations rest on -----------------------------------------------
-
-
 @given(families(max_variables=4, max_clauses=6))
 @settings(max_examples=25)
 def test_integral_literals_and_solve_leave_a_linear_program(family):
@@ -225,9 +222,6 @@ def test_the_search_never_decides_the_optimum(family):
     assert check(family, built.pair(solve_milp(built.model).values)) == expected
 
 
-# What is refused -------------------------------------------------------------
-
-
 def test_unknown_names_are_refused():
     with pytest.raises(ValueError, match="unknown formulation 'exact': choose from f"):
         build(eight("paper"), "exact")
@@ -243,9 +237,6 @@ def test_what_rests_on_the_vertex_lemma_refuses_the_rest(formulation):
         build(eight("paper"), formulation, lower=-1)
     with pytest.raises(ValueError, match=r"values in \[0, 1\], got \[0, 2\]"):
         build(eight("paper"), formulation, upper=2)
-
-
-# Other ranges and tolerances -------------------------------------------------
 
 
 @given(solvable_families(variant=Variant.PAPER, max_variables=2, max_clauses=2))
@@ -340,9 +331,6 @@ def test_the_critical_tolerance_of_normalized():
             assert (outcome.objective < 1 - 1e-6) == decides
             value = built.pair(outcome.values).value(family.start)
             assert (value == 1) == (not decides)
-
-
-# Large formulas --------------------------------------------------------------
 
 
 @pytest.mark.children

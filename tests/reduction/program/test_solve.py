@@ -122,9 +122,6 @@ def test_the_models_as_written_do_not_change() -> None:
         assert built.lean() is not built.model
 
 
-# ------------------------------------------------------------- the engine's part
-
-
 def asked_of(monkeypatch, **claims) -> list[LinearModel]:
     """Let the engine claim what it is told to; return what it was asked."""
     asked: list[LinearModel] = []

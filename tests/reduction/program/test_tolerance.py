@@ -45,9 +45,6 @@ def at_tolerance(family: Family, tolerance: Fraction) -> OliveProgram:
     )
 
 
-# Closed forms --------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("variant", "expected"),
     [
@@ -162,9 +159,6 @@ def test_the_least_tolerance_of_a_satisfiable_formula_is_none() -> None:
     assert (found.value, found.exact, found.by) == (0, True, "closed form")
 
 
-# The general search ---------------------------------------------------------------
-
-
 def test_limits_and_ceilings() -> None:
     program = family_of(ONE_VARIABLE, "paper").program()
     with pytest.raises(ValueError, match="ceiling 0 is not positive"):
@@ -187,9 +181,6 @@ def test_any_value_can_be_demanded(value: Fraction) -> None:
     assert found.pair.value(family.start) >= value
     assert (found.tolerance == 0) == (value == Fraction(5, 6))
     assert found.tolerance <= Fraction(1, 11)
-
-
-# Decisions from data ------------------------------------------------------------
 
 
 def test_many_draws_find_the_exact_tolerance() -> None:

@@ -37,8 +37,6 @@ from tests.support.runs import program_left, replayed
 HALF = Fraction(1, 2)
 SMALL = {"max_variables": 3, "max_clauses": 4}
 
-# Every round, by the definitions -----------------------------------------------
-
 
 @settings(max_examples=deep(25, 5))  # a run on each member
 @given(families(**SMALL))
@@ -199,9 +197,6 @@ def test_the_constraints_are_the_papers_equations(variant):
         assert family.program().errors(pair) == equations
 
 
-# The Q-function version ---------------------------------------------------------
-
-
 @settings(max_examples=deep(25, 5))  # a run on each member
 @given(families(**SMALL), st.data())
 def test_q_functions_are_greedy_however_ties_are_broken(family, data):
@@ -223,9 +218,6 @@ def test_q_functions_are_greedy_however_ties_are_broken(family, data):
             errors = average_bellman_errors(member, pair)
             assert errors[move.level - 1] > 0
             assert sum(errors) > 0
-
-
-# Real formulas --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
