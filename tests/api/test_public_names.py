@@ -22,11 +22,16 @@ def imported() -> dict[str, str]:
     }
 
 
-def test_python_and_type_checkers_see_the_same_names():
+def test_names_that_are_there_and_names_that_are_not():
     homes = {name: f"olivine.{home}" for name, home in olivine._HOME.items()}
     assert homes == imported()
     assert sorted(homes) == sorted(olivine.__all__)
     assert {n for n in dir(olivine) if n[0] != "_"} == set(olivine.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'verfy'"):
+        olivine.verfy  # noqa: B018
+    assert olivine.make("threesat", 1, clauses=2).name == "threesat"
+    with pytest.raises(ValueError, match="did you mean 'threesat'"):
+        olivine.make("treesat")
 
 
 @pytest.mark.parametrize("name", olivine.__all__)
@@ -79,11 +84,6 @@ def test_a_wrong_argument_is_named_with_what_is_expected(line):
     assert "\n" not in str(caught.value)
 
 
-def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="no attribute 'verfy'"):
-        olivine.verfy  # noqa: B018
-
-
 def test_nothing_is_loaded_before_it_is_used():
     code = (
         "import sys, olivine\n"
@@ -105,9 +105,3 @@ def test_the_command_works_beside_modules_of_the_same_names(tmp_path):
     command = [sys.executable, "-m", "olivine", "verify", "f.cnf", "--route", "sat"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
-
-
-def test_make_knows_what_the_list_shows():
-    assert olivine.make("threesat", 1, clauses=2).name == "threesat"
-    with pytest.raises(ValueError, match="did you mean 'threesat'"):
-        olivine.make("treesat")

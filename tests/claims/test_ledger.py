@@ -59,22 +59,16 @@ def test_it_holds(entry, found):
         assert "seed" in evidence.text
 
 
-def test_a_slow_check_has_quick_tests_beside_it():
-    assert {entry.id for entry in ENTRIES} >= set(SLOW)
-    assert all((ROOT / "tests" / file).is_file() for file in SLOW.values())
-
-
-def test_an_entry_named_after_an_erratum_has_its_number():
+def test_entries_are_in_order_numbered_and_have_quick_tests():
+    subjects = [entry.subject for entry in ENTRIES]
+    assert subjects == sorted(subjects)
+    assert len(ENTRIES) == len(registered())
     for entry in ENTRIES:
         number = re.fullmatch(r"erratum-(\d+)", entry.id)
         if number:
             assert entry.erratum == number[1]
-
-
-def test_all_entries_are_loaded_by_subject():
-    subjects = [entry.subject for entry in ENTRIES]
-    assert subjects == sorted(subjects)
-    assert len(ENTRIES) == len(registered())
+    assert {entry.id for entry in ENTRIES} >= set(SLOW)
+    assert all((ROOT / "tests" / file).is_file() for file in SLOW.values())
 
 
 @pytest.mark.parametrize(

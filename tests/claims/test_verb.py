@@ -80,17 +80,11 @@ def test_verdicts(entries) -> None:
     assert "claim false: refuted" in done.err
 
 
-def test_some_entries_only(entries) -> None:
+def test_some_entries_in_order_and_for_people(entries):
     done = olivine("claims", "nobody", "true", "--run", "--json", status=0)
     assert [record["id"] for record in done.records] == ["true", "nobody"]
-
-
-def test_verdicts_for_people(entries) -> None:
     done = olivine("claims", "true", "false", "--run", status=1, out="a statement [x]")
     assert "refuted" in done.out
-
-
-def test_one_line_an_entry(entries) -> None:
     done = olivine("claims", "--brief", "--run", "true", "corrected", status=0)
     assert done.out.splitlines()[1].split() == ["corrected", "holds", "as", "corrected"]
 

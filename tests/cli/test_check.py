@@ -104,11 +104,8 @@ def invalid(path: Path, file: Path, reason: str, *options: str) -> None:
     assert reason in people.err
 
 
-def test_another_formula(certificate) -> None:
+def test_another_formula_variant_or_penalty(certificate):
     invalid(certificate, SATISFIABLE, "it is a certificate for another formula than ")
-
-
-def test_another_variant_or_penalty(certificate) -> None:
     invalid(certificate, UNSATISFIABLE, "variant paper, not gap", "--variant", "gap")
     invalid(certificate, UNSATISFIABLE, "penalty 1/8, not 1/9", "--penalty", "1/9")
     olivine("check", certificate, UNSATISFIABLE, "--penalty", "0.125", status=0)
@@ -173,12 +170,9 @@ def test_unreadable_inputs(certificate, tmp_path) -> None:
     unreadable(certificate, UNSATISFIABLE, certificate, "nested too deeply")
 
 
-def test_swapped_arguments_get_a_hint(certificate) -> None:
+def test_swapped_arguments_and_hard_clauses_are_unreadable(certificate, tmp_path):
     unreadable(UNSATISFIABLE, certificate, certificate, "certificate comes first")
     assert "comes first" not in olivine("check", certificate, "no.cnf").err
-
-
-def test_hard_clauses_are_unreadable(certificate, tmp_path) -> None:
     path = tmp_path / "f.wcnf"
     path.write_text("h 1 0\n2 -1 0\n")
     unreadable(certificate, path, path, "hard")
@@ -241,11 +235,17 @@ def test_usage(tmp_path) -> None:
     olivine("verify", file, "--certificate", nowhere, "--json", status=2, error="none")
 
 
-def test_satisfiable_certificates_need_no_proof(tmp_path) -> None:
+def test_without_a_bound_there_is_no_proof(tmp_path):
     path = tmp_path / "c.json"
     olivine("verify", SATISFIABLE, *ROUTES, "--certificate", path, status=0)
     assert json.loads(path.read_text())["proof"] is None
     assert not Path(f"{path}.drat").exists()
+    path = tmp_path / "c.json"
+    olivine("verify", SATISFIABLE, *ROUTES, "--certificate", path)
+    done = olivine("check", path, SATISFIABLE, "--export", tmp_path / "proofs")
+    assert done.status == 0
+    assert "refutes nothing" in done.err
+    assert not (tmp_path / "proofs").exists()
 
 
 @pytest.mark.long
@@ -280,15 +280,6 @@ def test_the_proof_in_standard_formats(certificate, tmp_path) -> None:
         f"{certificate}.drat"
     ).read_text()
     assert "lrat-check bound.cnf bound.lrat" in (folder / "README.txt").read_text()
-
-
-def test_a_certificate_without_a_bound_has_no_proof_to_export(tmp_path) -> None:
-    path = tmp_path / "c.json"
-    olivine("verify", SATISFIABLE, *ROUTES, "--certificate", path)
-    done = olivine("check", path, SATISFIABLE, "--export", tmp_path / "proofs")
-    assert done.status == 0
-    assert "refutes nothing" in done.err
-    assert not (tmp_path / "proofs").exists()
 
 
 def test_an_invalid_certificate_exports_nothing(certificate, tmp_path) -> None:

@@ -16,26 +16,24 @@ FULL3 = str(CASES / "cadical" / "full3.cnf")
 VERBS = ["claims", "generate", "report", "solve", "verify"]
 
 
-def test_version() -> None:
+def test_version_by_the_command_and_the_module():
     assert olivine("--version", status=0).out == f"olivine {package.__version__}\n"
+    assert run_olivine("--version", status=0).out.startswith("olivine ")
 
 
-def test_help_lists_every_verb() -> None:
+def test_help_lists_every_verb_and_stands_for_no_verb():
     done = olivine("--help", status=0)
     for verb in VERBS:
         assert verb in done.out
+    done = olivine()
+    assert "Usage" in done.out + done.err
+    assert done.status in (0, 2)  # click has changed its mind on this
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_explains_itself_with_an_example(verb: str) -> None:
     done = olivine(verb, "--help", status=0, out=f"olivine {verb} ")
     assert "--json" in done.out
-
-
-def test_no_verb_shows_the_help() -> None:
-    done = olivine()
-    assert "Usage" in done.out + done.err
-    assert done.status in (0, 2)  # click has changed its mind on this
 
 
 @pytest.mark.parametrize(
@@ -109,10 +107,6 @@ def test_a_missing_file(verb, json: bool) -> None:
     else:
         assert done.out == ""
         assert done.err == f"olivine: {message}\n"
-
-
-def test_the_command_is_a_module_too() -> None:
-    assert run_olivine("--version", status=0).out.startswith("olivine ")
 
 
 def test_help_loads_no_engine() -> None:

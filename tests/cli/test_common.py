@@ -82,7 +82,13 @@ def test_names_of_formulas_in_folders(name: str, is_one: bool) -> None:
     assert is_formula_name(name) is is_one
 
 
-def test_a_folder_means_its_formulas_sorted(tmp_path) -> None:
+def test_files_and_folders_that_are_named(tmp_path):
+    named = tmp_path / "formula.txt"
+    assert list(expand([str(named), "-"])) == [(str(named), None), ("-", None)]
+    ((file, error),) = expand([str(tmp_path)])
+    assert file == str(tmp_path)
+    assert error is not None
+    assert "no .cnf" in error
     for name in ("b.cnf", "a.cnf", "notes.txt", "sub/c.wcnf.gz", "sub/deep/d.dimacs"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -95,26 +101,11 @@ def test_a_folder_means_its_formulas_sorted(tmp_path) -> None:
     assert found == ["a.cnf", "b.cnf", "sub/c.wcnf.gz", "sub/deep/d.dimacs"]
 
 
-def test_a_file_named_is_taken_whatever_its_name(tmp_path) -> None:
-    named = tmp_path / "formula.txt"
-    assert list(expand([str(named), "-"])) == [(str(named), None), ("-", None)]
-
-
-def test_a_folder_without_formulas_is_an_error(tmp_path) -> None:
-    ((file, error),) = expand([str(tmp_path)])
-    assert file == str(tmp_path)
-    assert error is not None
-    assert "no .cnf" in error
-
-
-def test_errors_of_the_system_name_the_file(tmp_path) -> None:
+def test_errors_are_one_line_and_name_the_file(tmp_path):
     missing = tmp_path / "missing"
     with pytest.raises(OSError) as caught:
         missing.open()
     assert describe(caught.value) == f"{missing}: No such file or directory"
-
-
-def test_every_error_is_one_line() -> None:
     assert describe(ValueError("a\n b")) == "a b"
     assert describe(ValueError()) == "ValueError"
 

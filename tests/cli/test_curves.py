@@ -76,11 +76,6 @@ def test_values_are_estimated_where_they_are_not_known_exactly():
     assert environment.trajectories == 0  # these episodes do not count
 
 
-def test_a_recorder_is_begun():
-    with pytest.raises(RuntimeError, match="not begun"):
-        Recorder().values(10, [0])
-
-
 def entry(name, run):
     return registry.Algorithm(name, "made for a test", run)
 
@@ -131,13 +126,15 @@ def test_a_run_stopped_by_its_limit_keeps_its_curve(made, tmp_path):
     assert "refuses: refused" in text
 
 
-def test_an_error_of_ours_is_told_as_one(made):
+def test_a_recorder_is_begun_and_an_error_of_ours_told(made):
     plan = Plan(("grid",), None, seeds=1, algorithms=("breaks",))
     (unit,) = learning_units(plan.cells(), plan.each)
     row = unit()
     assert (row["exit"], row["status"]) == (70, "error")
     assert "of course not" in row["reason"]
     assert "breaks" in row["traceback"]
+    with pytest.raises(RuntimeError, match="not begun"):
+        Recorder().values(10, [0])
 
 
 def step(row, moment):

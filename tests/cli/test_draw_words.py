@@ -74,11 +74,6 @@ def test_the_caption_tells_what_the_three_sat_form_made(clauses, n, told) -> Non
     assert line.endswith(told)
 
 
-def test_clauses_in_three_sat_form_have_no_such_line() -> None:
-    for clause in ([1, 2, 3], [1, -1, 2], [2, -1, -1], [2, 2, 2]):
-        assert "3-SAT form" not in " ".join(drawn_of([clause], 3).caption)
-
-
 @given(
     st.lists(st.lists(st.integers(1, 3), max_size=5), max_size=5),
     st.sampled_from(VARIANTS),
@@ -97,11 +92,13 @@ def test_made_states_are_marked_and_no_others(clauses, variant) -> None:
         assert {text.split(":")[0] for text in made} == expected
 
 
-def test_made_states_are_dashed_in_both_drawings() -> None:
+def test_made_states_are_dashed_and_clauses_in_form_say_nothing():
     drawn = drawn_of([[], [1, 2, 3]], 3, values=[True] * 3)
     boxes = [p for p in draw_scene(drawn).axes[0].patches if p.get_linestyle() == "--"]
     assert len(boxes) == sum(node.made for node in drawn.nodes) == 4
     assert tikz(drawn).count(", dashed") == 4
+    for clause in ([1, 2, 3], [1, -1, 2], [2, -1, -1], [2, 2, 2]):
+        assert "3-SAT form" not in " ".join(drawn_of([clause], 3).caption)
 
 
 def test_hard_clauses_are_named_and_so_is_a_broken_one() -> None:
@@ -117,7 +114,7 @@ def test_hard_clauses_are_named_and_so_is_a_broken_one() -> None:
     assert "weight 1 (no hard clause is broken)" in " ".join(drawn.caption)
 
 
-def test_bundles_count_hard_clauses() -> None:
+def test_hard_clauses_are_counted_and_handed_on(tmp_path):
     clauses, hard = [[1, 2, 3]] * 17 + [[-1, -2, -3]], [True] * 4 + [False] * 14
     assert texts(drawn_of(clauses, hard=hard), "state")[-8].endswith(
         "2 clauses, 2 hard"
@@ -125,9 +122,6 @@ def test_bundles_count_hard_clauses() -> None:
     drawn = drawn_of(clauses, hard=hard, values=[False] * 3)
     assert texts(drawn, "bad")[0] == "C1, C2: 0 of 2 satisfied, 2 hard, 2 broken ✗"
     assert "(4 hard clauses are broken)" in " ".join(drawn.caption)
-
-
-def test_the_command_hands_on_which_clauses_are_hard(tmp_path) -> None:
     file, out = tmp_path / "x.wcnf", tmp_path / "x.tex"
     file.write_text("p wcnf 2 3 9\n9 1 0\n9 -1 0\n3 2 0\n")
     olivine("draw", file, "-o", out, "--witness", status=0)
@@ -233,14 +227,11 @@ def test_bundles_show_bits_thickness_and_how_much_is_unsatisfied() -> None:
     assert "A line to literal states stands for 3 literals." in caption
 
 
-def test_variables_left_out_are_told(tmp_path) -> None:
+def test_variables_left_out_and_best_assignments_are_told(tmp_path):
     file, out = tmp_path / "x.cnf", tmp_path / "x.tex"
     file.write_text("p cnf 30000 1\n7 -20000 9 0\n")
     olivine("draw", file, "-o", out, status=0)
     assert "the other 3 are numbered 1 to 3" in " ".join(out.read_text().split())
-
-
-def test_a_best_assignment_is_said_to_be_one(tmp_path) -> None:
     out = tmp_path / "x.tex"
     file = CASES / "odd" / "contradicting-units.cnf"
     olivine("draw", file, "-o", out, "--witness", status=0)

@@ -288,14 +288,11 @@ def test_a_start_without_a_program_is_refused(tmp_path) -> None:
         assert not out.exists()
 
 
-def test_what_may_never_end_is_refused(written, tmp_path) -> None:
+def test_what_never_ends_or_is_raw_is_refused(written, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for name in (tmp_path / "pipe", tmp_path, "/dev/zero"):
         done = olivine("extract", written[0], name, status=2)
         assert done.err.startswith(f"olivine: {name}: ")
-
-
-def test_glpsols_raw_form_is_refused_with_what_to_do(written, tmp_path) -> None:
     path = tmp_path / "raw.sol"
     path.write_text("c Problem:    model\ns mip 1 2 o -1\nj 1 1\ne o f\n")
     done = olivine("extract", written[0], path)

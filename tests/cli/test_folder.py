@@ -38,26 +38,27 @@ def test_an_empty_folder_is_filled(tmp_path) -> None:
     assert contents(tmp_path) == {"a": "new", "last": "new"}
 
 
-def test_a_folder_with_files_is_refused(tmp_path) -> None:
+def test_a_folder_with_files_is_refused_or_forced(tmp_path):
     (tmp_path / "mine").write_text("old")
     with pytest.raises(FileExistsError, match="--force"):
         write(tmp_path, ["a"])
     assert contents(tmp_path) == {"mine": "old"}
-
-
-def test_force_keeps_foreign_files_and_drops_stale_ones(tmp_path) -> None:
     for name in ("mine", "a", "b"):
         (tmp_path / name).write_text("old")
     write(tmp_path, ["a", "last"], force=True)
     assert contents(tmp_path) == {"mine": "old", "a": "new", "last": "new"}
 
 
-def test_a_file_in_the_way_is_refused(tmp_path) -> None:
+def test_a_file_in_the_way_is_refused_and_named(tmp_path):
     (tmp_path / "file").write_text("old")
     for force in (False, True):
         with pytest.raises(NotADirectoryError):
             write(tmp_path / "file", ["a"], force=force)
     assert contents(tmp_path) == {"file": "old"}
+    (tmp_path / "file").write_text("old")
+    with pytest.raises(NotADirectoryError) as caught:
+        write(tmp_path / "file" / "a" / "b", ["a"])
+    assert caught.value.filename == str(tmp_path / "file" / "a")
 
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
@@ -115,13 +116,6 @@ def test_a_parent_that_others_made_meanwhile_is_not_ours(tmp_path, monkeypatch) 
     with pytest.raises(FileExistsError):
         write(tmp_path / "new" / "a", ["a"])
     assert [p.name for p in tmp_path.iterdir()] == ["new"]
-
-
-def test_a_place_that_cannot_be_made_is_named(tmp_path) -> None:
-    (tmp_path / "file").write_text("old")
-    with pytest.raises(NotADirectoryError) as caught:
-        write(tmp_path / "file" / "a" / "b", ["a"])
-    assert caught.value.filename == str(tmp_path / "file" / "a")
 
 
 def test_errors_name_the_folder_and_not_the_stage(tmp_path) -> None:

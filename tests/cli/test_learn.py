@@ -83,10 +83,11 @@ def test_settings_go_where_they_belong() -> None:
     assert Fraction(record["value"]) >= Fraction(9, 20)
 
 
-def test_for_people() -> None:
+def test_for_people_and_listed():
     done = olivine("learn", "valor", "--env", "tabular", status=0)
     assert "valor on tabular: success" in done.out
     assert "value-accuracy" in done.out
+    olivine("learn", "--list", out="max_batches")
 
 
 @pytest.mark.parametrize(
@@ -201,22 +202,15 @@ def test_no_setting_takes_nonsense(name) -> None:
                 ).with_seed(0)
 
 
-def test_integers_with_an_exponent() -> None:
+def test_exponents_and_margins_beyond_floats():
     arguments = ("learn", "rmax", "--env", "tabular", "--params", "practical")
     record = olivine(*arguments, "--set", "m=2e1", "--json").record
     assert record["settings"] == {"m": 20}
-
-
-def test_margins_beyond_floats() -> None:
-    """A bound may be larger than any float; JSON has no infinity."""
+    # A bound may be larger than any float; JSON has no infinity.
     huge = str(10**60)
     arguments = ("learn", "two-sample", "--env", "tabular", "--set", f"M={huge}")
     done = olivine(*arguments, "--json", status=0)
     assert done.record["monitors"]["trajectories"]["margin"] > 1e308
-
-
-def test_the_list_names_the_settings() -> None:
-    olivine("learn", "--list", out="max_batches")
 
 
 def test_a_failure_is_a_result() -> None:

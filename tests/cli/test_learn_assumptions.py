@@ -36,11 +36,14 @@ def test_a_violation_refuses_the_run() -> None:
     olivine(*LEARN, *WITHOUT, status=2)
 
 
-def test_run_anyway() -> None:
+def test_run_anyway_but_not_with_bad_combinations():
     done = olivine(*LEARN, *WITHOUT, "--run-anyway", "--json", status=0)
     assert done.record["status"] in ("success", "failure")
     assert done.record["assumptions"]["value-realizability"]["holds"] is False
     assert done.record["monitors"]["realizable"]["holds"] is False
+    done = olivine("learn", "valor", "--env", "random-finite", "--set", "complete=both")
+    assert done.status == 2
+    assert "take finite" in done.err
 
 
 @pytest.mark.parametrize(
@@ -84,12 +87,6 @@ def test_every_algorithm_shows_its_classes() -> None:
 def test_bad_settings(settings, message) -> None:
     chosen = [word for s in settings for word in ("--set", s)]
     olivine(*LEARN, *chosen, status=2, err=message)
-
-
-def test_bad_combinations() -> None:
-    done = olivine("learn", "valor", "--env", "random-finite", "--set", "complete=both")
-    assert done.status == 2
-    assert "take finite" in done.err
 
 
 def test_unknown_is_not_refused() -> None:

@@ -56,11 +56,8 @@ def test_what_is_refused(arguments, message) -> None:
     assert message in " ".join(done.err.split())
 
 
-def test_stochastic_dynamics_are_refused() -> None:
-    olivine("learn", "lsvee", "--env", "threesat", status=2, err="stochastic")
-
-
-def test_what_is_shown() -> None:
+def test_what_is_shown_and_refused():
     done = olivine("learn", "lsvee", "--env", "random-finite", status=0)
     assert "functions evaluated on a data set, " in done.out
     assert " calls" not in done.out
+    olivine("learn", "lsvee", "--env", "threesat", status=2, err="stochastic")

@@ -119,7 +119,7 @@ def test_redirected_input_is_never_replaced(formula) -> None:
     assert formula.read_bytes() == before
 
 
-def test_generate_never_replaces_its_input(tmp_path) -> None:
+def test_generate_replaces_neither_input_nor_pipe(tmp_path):
     out = tmp_path / "out"
     olivine("generate", UNSATISFIABLE, "-o", out, "--format", "dot", status=0)
     before = {file.name: file.read_bytes() for file in out.iterdir()}
@@ -127,6 +127,11 @@ def test_generate_never_replaces_its_input(tmp_path) -> None:
     assert done.status == 2
     assert "is the input itself" in done.err
     assert {file.name: file.read_bytes() for file in out.iterdir()} == before
+    os.mkfifo(tmp_path / "three_sat.cnf")
+    done = olivine("generate", UNSATISFIABLE, "-o", tmp_path, "--force")
+    assert done.status == 2
+    assert "not a regular file" in done.err
+    assert [file.name for file in tmp_path.iterdir()] == ["three_sat.cnf"]
 
 
 @pytest.mark.parametrize("kind", ["pipe", "link to pipe", "folder", "circle"])
@@ -171,14 +176,6 @@ def test_links_are_followed(tmp_path) -> None:
         assert end.read_text().startswith("<!DOCTYPE")
         assert [file.name for file in end.parent.iterdir()] == ["end"]
         end.write_text("old")
-
-
-def test_generate_replaces_regular_files_only(tmp_path) -> None:
-    os.mkfifo(tmp_path / "three_sat.cnf")
-    done = olivine("generate", UNSATISFIABLE, "-o", tmp_path, "--force")
-    assert done.status == 2
-    assert "not a regular file" in done.err
-    assert [file.name for file in tmp_path.iterdir()] == ["three_sat.cnf"]
 
 
 def test_a_certificate_that_fails_leaves_nothing(tmp_path, monkeypatch) -> None:

@@ -168,10 +168,15 @@ def test_the_commands_take_a_function_of_a_module(here, verb):
     assert "mine:make" in done.out
 
 
-def test_learn_takes_a_function_of_a_module(here):
+def test_learn_takes_a_function_and_names_what_every_policy_meets(here):
     done = command("learn", "rmax", "--env", "mine:make", "--params", "practical")
     assert done.status == 0
     assert "rmax on mine:make: success" in done.out
+    found = olivine.compare(lock(reward=0.04), "rmax", seeds=1, parameters="practical")
+    (row,) = found.rows
+    assert "every policy is within 0.3 of V* = 0.04" in row["notes"][0]
+    done = command("learn", "rmax", "--env", "tabular", "--epsilon", "0.99")
+    assert "epsilon: every policy is within 0.99" in done.out
 
 
 NOT_MADE = {
@@ -229,11 +234,3 @@ def test_a_sweep_takes_a_function_of_a_module(here):
         assert done.status == 0, done.err
         assert done.record["runs"] == 2
         assert done.record["optimal_value"] is None
-
-
-def test_an_epsilon_that_no_policy_misses_is_told(here):
-    found = olivine.compare(lock(reward=0.04), "rmax", seeds=1, parameters="practical")
-    (row,) = found.rows
-    assert "every policy is within 0.3 of V* = 0.04" in row["notes"][0]
-    done = command("learn", "rmax", "--env", "tabular", "--epsilon", "0.99")
-    assert "epsilon: every policy is within 0.99" in done.out

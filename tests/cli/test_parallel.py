@@ -16,12 +16,13 @@ def job(file: str):
     return {"file": file, "process": os.getpid()}, ExitStatus.DONE
 
 
-def test_results_come_in_the_order_of_the_files() -> None:
+def test_results_come_in_the_order_of_the_files():
     files = [f"file {k}" for k in range(6)] + ["-"]
     results = list(in_parallel(job, files, 2))
     assert [record["file"] for record, _ in results] == files
     assert results[-1][0]["process"] == os.getpid()
     assert all(r["process"] != os.getpid() for r, _ in results[:-1])
+    assert list(in_parallel(job, [], 3)) == []
 
 
 def test_a_worker_that_dies_costs_its_own_file_only() -> None:
@@ -35,7 +36,3 @@ def test_a_worker_that_dies_costs_its_own_file_only() -> None:
         ExitStatus.DONE,
     ]
     assert "died" in results[2][0]["error"]
-
-
-def test_no_files_are_no_work() -> None:
-    assert list(in_parallel(job, [], 3)) == []

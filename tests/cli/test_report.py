@@ -188,16 +188,19 @@ def test_the_page_of_a_larger_formula_bundles(reported) -> None:
     assert out.read_text(encoding="utf-8").count("<svg") == 2
 
 
-def test_names_are_escaped(tmp_path) -> None:
+def test_names_are_escaped_and_control_characters_spelled(tmp_path):
     file = tmp_path / "<script>&\udcff.cnf"
     file.write_bytes(FULL2.read_bytes())
     out = tmp_path / "page.html"
     olivine("report", file, "-o", out, status=0)
     page = look(out)
     assert "<script>&" in page.text
-
-
-def test_escaping() -> None:
+    formula, page = tmp_path / "a\x1b[31m\x07b.cnf", tmp_path / "r.html"
+    formula.write_text("p cnf 1 1\n1 0\n")
+    olivine("report", formula, "-o", page, status=0)
+    text = page.read_text("utf-8")
+    assert r"a\x1b[31m\x07b.cnf" in text
+    assert all(c.isprintable() or c in "\n\xa0" for c in text)
     assert escape('<a href="x">&') == "&lt;a href=&quot;x&quot;&gt;&amp;"
     assert "<td>&lt;b&gt;</td>" in table([["<b>"]])
 
@@ -410,12 +413,3 @@ def test_a_formula_of_weight_at_most_1_has_a_report(tmp_path, text) -> None:
     formula.write_text(f"p cnf {text}\n")
     olivine("report", formula, "-o", page, status=0)
     assert "svg" in look(page).tags
-
-
-def test_control_characters_of_a_name_never_reach_the_page(tmp_path) -> None:
-    formula, page = tmp_path / "a\x1b[31m\x07b.cnf", tmp_path / "r.html"
-    formula.write_text("p cnf 1 1\n1 0\n")
-    olivine("report", formula, "-o", page, status=0)
-    text = page.read_text("utf-8")
-    assert r"a\x1b[31m\x07b.cnf" in text
-    assert all(c.isprintable() or c in "\n\xa0" for c in text)

@@ -132,9 +132,15 @@ def required_of(name: str, record: dict) -> list[str]:
     return [*form.get("required", ()), *(DEFS[base]["required"] if base else ())]
 
 
-def test_the_schemas_are_of_the_draft_they_name():
+def test_every_verb_is_called_and_every_schema_has_a_record(records):
     assert SCHEMAS["$schema"] == Draft202012Validator.META_SCHEMA["$id"]
     Draft202012Validator.check_schema(SCHEMAS)
+    pages = {p.stem: p.read_text("utf-8") for p in (ROOT / "cli").glob("*.py")}
+    verbs = {name for name, text in pages.items() if "Json = False" in text}
+    assert {call.split()[0] for call in CALLS} == verbs - NO_RECORD
+    # Of those that are no part of another one.
+    parts = set(re.findall(r'"#/\$defs/([^"]+)"', json.dumps(DEFS)))
+    assert {name for name, _ in records} == DEFS.keys() - parts - NO_RECORD
 
 
 def test_every_line_is_of_its_schema(records):
@@ -144,18 +150,6 @@ def test_every_line_is_of_its_schema(records):
         for error in validator(name).iter_errors(record)
     ]
     assert not wrong, "\n".join(wrong)
-
-
-def test_every_verb_with_json_is_called():
-    pages = {p.stem: p.read_text("utf-8") for p in (ROOT / "cli").glob("*.py")}
-    verbs = {name for name, text in pages.items() if "Json = False" in text}
-    assert {call.split()[0] for call in CALLS} == verbs - NO_RECORD
-
-
-def test_every_schema_has_a_record(records):
-    """Of those that are no part of another one."""
-    parts = set(re.findall(r'"#/\$defs/([^"]+)"', json.dumps(DEFS)))
-    assert {name for name, _ in records} == DEFS.keys() - parts - NO_RECORD
 
 
 def test_no_mutant_is_of_the_schema(records):

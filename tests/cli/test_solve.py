@@ -55,9 +55,18 @@ def test_answers(folder: str, row: dict) -> None:
         assert set(clause) & set(values or [])
 
 
-def test_no_variables_still_end_with_0() -> None:
+def test_odd_formulas_and_streams_have_answers(tmp_path):
     done = olivine("solve", CASES / "odd" / "nothing.cnf", status=10)
     assert "v 0" in done.out.splitlines()
+    done = olivine("solve", CASES / "cadical" / "full3.cnf", "--json", status=20)
+    assert done.record["satisfiable"] is False
+    assert done.record["value"] is done.record["model"] is None
+    done = olivine("solve", "-", "--json", stdin=b"p cnf 2 1\n-2 0\n", status=10)
+    assert json.loads(done.out)["model"][1] == -2
+    file = tmp_path / "a\ns SATISFIABLE\n.cnf"
+    file.write_text("p cnf 1 2\n1 0 -1 0\n")
+    done = olivine("solve", file, status=20)
+    assert parse(done.out) == ("UNSATISFIABLE", None)
 
 
 @pytest.mark.parametrize("variant", ["paper", "normalized", "gap", "all-levels"])
@@ -84,12 +93,6 @@ def test_json(variant: str) -> None:
     assert record["value"] == "1"
     assert [abs(v) for v in record["model"]] == [1, 2, 3, 4]
     assert record["decided_by"] == "sat"
-
-
-def test_json_of_an_unsatisfiable_formula() -> None:
-    done = olivine("solve", CASES / "cadical" / "full3.cnf", "--json", status=20)
-    assert done.record["satisfiable"] is False
-    assert done.record["value"] is done.record["model"] is None
 
 
 @pytest.mark.parametrize("formulation", ["faithful", "strengthened", "projected"])
@@ -147,15 +150,3 @@ def test_a_bad_file() -> None:
     assert done.err.startswith(f"olivine: {file}:")
     done = olivine("solve", file, "--json", status=2)
     assert set(done.record) == {"file", "error"}
-
-
-def test_a_name_with_a_line_break_makes_no_answer(tmp_path) -> None:
-    file = tmp_path / "a\ns SATISFIABLE\n.cnf"
-    file.write_text("p cnf 1 2\n1 0 -1 0\n")
-    done = olivine("solve", file, status=20)
-    assert parse(done.out) == ("UNSATISFIABLE", None)
-
-
-def test_standard_input() -> None:
-    done = olivine("solve", "-", "--json", stdin=b"p cnf 2 1\n-2 0\n", status=10)
-    assert json.loads(done.out)["model"][1] == -2

@@ -122,16 +122,6 @@ def test_the_milp_is_held_against_maxsat(tmp_path) -> None:
     assert "c milp (strengthened): optimum " in done.out or "(faithful)" in done.out
 
 
-def test_weights_that_would_not_fit(tmp_path) -> None:
-    file = tmp_path / "x.wcnf"
-    file.write_text(f"h 1 0\n{2**63 - 1} -1 0\n")
-    done = olivine("verify", file, status=2)
-    assert done.err == (
-        f"olivine: {file}:1: the hard clauses would need the weight {2**63}, above "
-        "2^63 - 1\n"
-    )
-
-
 @pytest.mark.children
 def test_a_limit_leaves_the_best_that_is_known(tmp_path) -> None:
     drawn = random.Random(1)
@@ -174,20 +164,24 @@ def test_a_file_without_clauses_has_optimum_0(tmp_path, text) -> None:
     olivine("check", tmp_path / "c.json", tmp_path / "x.wcnf", status=0)
 
 
-def test_a_comment_that_hides_all_clauses_is_no_formula(tmp_path) -> None:
-    """Lines that end in CR alone are one line, here a comment."""
+def test_lines_and_weights_that_are_none_are_refused_by_name(tmp_path):
+    # Lines that end in CR alone are one line, here a comment.
     file = tmp_path / "x.wcnf"
     file.write_bytes(b"c a comment\rh 1 0\r2 -1 0\r")
     olivine("solve", file, status=2, err="this file has CR alone")
-
-
-def test_marks_of_hard_clauses_under_a_header_are_refused_by_name(tmp_path) -> None:
     file = tmp_path / "x.wcnf"
     file.write_text("p wcnf 2 2\nh 1 0\n3 -1 0\n")
     done = olivine("solve", file)
     assert done.status == 2
     assert f"{file}:2: 'h' marks hard clauses in headerless WCNF only" in done.err
     assert "remove that line, or write its top weight" in done.err
+    file = tmp_path / "x.wcnf"
+    file.write_text(f"h 1 0\n{2**63 - 1} -1 0\n")
+    done = olivine("verify", file, status=2)
+    assert done.err == (
+        f"olivine: {file}:1: the hard clauses would need the weight {2**63}, above "
+        "2^63 - 1\n"
+    )
 
 
 @pytest.mark.parametrize(

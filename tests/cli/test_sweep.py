@@ -339,13 +339,6 @@ def test_bad_options(plan, tmp_path, arguments, words):
     olivine("sweep", plan(SMALL), *given, status=2, err=words)
 
 
-def test_without_dask_the_extra_is_named(plan, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    done = olivine("sweep", plan(SMALL), "-o", tmp_path / "r.jsonl", "--dask", "a:1")
-    assert done.status == 2
-    assert "pip install 'olivine[dask]'" in done.err
-
-
 @dataclass
 class Made:
     """A unit whose row is what a function of its key gives."""
@@ -545,15 +538,12 @@ def page(language):
     return [part.split("```")[0] for part in text.split(f"```{language}\n")[1:]]
 
 
-def test_the_sweep_files_of_the_page_are_read(plan):
+def test_the_page_s_files_are_read_and_its_options_known(plan, tmp_path):
     example, learning = page("toml")
     shipped = ROOT / "examples" / "phase.toml"
     assert example in shipped.read_text()
     assert len(read_sweep(shipped).units) == 200
     assert len(read_sweep(plan(learning)).units) == 40
-
-
-def test_the_commands_of_the_page_name_options_that_there_are(tmp_path):
     curves, sweep = (block.split()[1:] for block in page("sh"))
     # Refused for what is added, after all that stands before it was read.
     olivine(*curves, "-o", "f.txt", err="f.txt: a figure's name")
@@ -572,11 +562,15 @@ def test_the_commands_of_the_page_run(tmp_path, monkeypatch):
         assert (tmp_path / name).stat().st_size > 1000
 
 
-def test_rows_are_no_formula_of_the_next_run(plan, tmp_path):
-    """Not by their name: the sweep could not be resumed from its own folder."""
+def test_rows_are_no_formula_and_dask_is_an_extra(plan, tmp_path, monkeypatch):
+    # Not by their name: the sweep could not be resumed from its own folder.
     done = olivine("sweep", plan(SMALL), "-o", tmp_path / "rows.cnf.gz")
     assert (done.status, "by its name a formula" in done.err) == (2, True)
     assert not (tmp_path / "rows.cnf.gz").exists()
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    done = olivine("sweep", plan(SMALL), "-o", tmp_path / "r.jsonl", "--dask", "a:1")
+    assert done.status == 2
+    assert "pip install 'olivine[dask]'" in done.err
 
 
 def test_a_table_of_a_file_whose_name_is_not_utf_8(plan, tmp_path):

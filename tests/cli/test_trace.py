@@ -140,11 +140,14 @@ def test_a_failing_round_is_named(monkeypatch) -> None:
     assert "NOT as stated" in table.out
 
 
-def test_no_satisfying_member() -> None:
+def test_no_satisfying_member_and_standard_input():
     done = olivine("trace", FULL3, "--member", "sat", "--json")
     assert done.status == 2
     assert "the formula is unsatisfiable" in done.record["error"]
     assert str(FULL3) in done.record["error"]
+    done = olivine("trace", "-", "--json", stdin=b"p cnf 1 1\n1 0\n", status=0)
+    assert done.out.count("\n") == 1
+    assert json.loads(done.out)["file"] == "-"
 
 
 def test_a_satisfying_member_not_found_in_time(monkeypatch) -> None:
@@ -170,12 +173,6 @@ def test_a_satisfying_member_not_found_in_time(monkeypatch) -> None:
 )
 def test_bad_input(arguments, what: str) -> None:
     assert olivine("trace", *arguments, status=2, err=what).out == ""
-
-
-def test_standard_input_and_one_line_of_json() -> None:
-    done = olivine("trace", "-", "--json", stdin=b"p cnf 1 1\n1 0\n", status=0)
-    assert done.out.count("\n") == 1
-    assert json.loads(done.out)["file"] == "-"
 
 
 def test_strict_says_at_which_accuracy_it_decides() -> None:

@@ -142,18 +142,21 @@ def test_the_table_says_the_same() -> None:
     assert "garbage.cnf:1:" in done.err
 
 
-def test_a_single_file_shows_its_routes() -> None:
+def test_one_file_shows_its_routes_and_standard_input_is_one(tmp_path):
     done = olivine("verify", FULL2, status=0)
     for word in ("11/12", "sat", "maxsat", "milp", "brute", "witness"):
         assert word in done.out
     assert done.err == ""
-
-
-def test_standard_input() -> None:
     text = (FULL2).read_bytes()
     done = olivine("verify", "-", "--json", stdin=text, status=0)
     assert done.record["file"] == "-"
     assert done.record["optimum"] == "11/12"
+    file = tmp_path / "soft.wcnf"
+    file.write_text("5 1 0\n3 -1 0\n2 2 0\n")
+    done = olivine("verify", file, "--variant", "gap", "--json", status=0)
+    assert done.record["unsatisfied"] == 3
+    assert done.record["optimum"] == "37/40"
+    assert done.record["agree"] is True
 
 
 @pytest.mark.parametrize(
@@ -219,15 +222,6 @@ def test_every_engine_votes_and_reads_back(tmp_path, engine: str) -> None:
     checks = done.record["read_back"].values()
     assert all(check.startswith(f"solved by {name}: optimum") for check in checks)
     assert len(checks) == 2
-
-
-def test_weighted_formulas(tmp_path) -> None:
-    file = tmp_path / "soft.wcnf"
-    file.write_text("5 1 0\n3 -1 0\n2 2 0\n")
-    done = olivine("verify", file, "--variant", "gap", "--json", status=0)
-    assert done.record["unsatisfied"] == 3
-    assert done.record["optimum"] == "37/40"
-    assert done.record["agree"] is True
 
 
 def test_an_unknown_name_of_weights_can_be_told(tmp_path) -> None:

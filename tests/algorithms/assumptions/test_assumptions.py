@@ -311,17 +311,14 @@ def met_at_once(moves, policies):
     return policy_value_completeness(env, values, PolicyClassByLevel(chosen))
 
 
-def test_all_orders_of_the_next_states_count() -> None:
-    """s compares t with u, and r compares u with v: any two answers are possible."""
+def test_orders_of_the_next_states_decide_where_moves_are_certain():
+    # s compares t with u, and r compares u with v: any two answers are possible.
     moves = [["t", "u"], ["u", "v"]]
     all_of_them = [[0, 0], [0, 1], [1, 0], [1, 1]]
     for policies in itertools.combinations(all_of_them, 3):
         assert met_at_once(moves, policies).holds is False
     assert met_at_once(moves, all_of_them).holds is True
-
-
-def test_orders_do_not_decide_where_moves_are_random() -> None:
-    """(0, 1) is the best answer to g' = (0, 3/5, 1), and to no order."""
+    # (0, 1) is the best answer to g' = (0, 3/5, 1), and to no order.
     third = Fraction(1, 3)
     moves = [["u", {"t": HALF, "v": HALF}], ["u", {"t": third, "v": 1 - third}]]
     found = met_at_once(moves, [[0, 0], [1, 1]])

@@ -34,19 +34,14 @@ def tabular(m):
 
 @settings(max_examples=8, deadline=None)
 @given(contexts)
-def test_it_stops_half_below_the_optimum(m):
+def test_it_stops_half_below_the_optimum_with_and_without_ties(m):
     found = run_average(AverageBarrier(m))
     assert found.value == HALF
     assert found.rounds[-1].predicted == HALF
     assert found.rounds[-1].new == 0
     assert found.visited == (1, 1)
     assert found.rounds[-1].values == (EVEN,)
-
-
-@settings(max_examples=8, deadline=None)
-@given(contexts)
-def test_without_any_tie_of_policies(m):
-    """By (0, 1), as optimistic as (1/2, 1/2), π* is the worst policy of all."""
+    # By (0, 1), as optimistic as (1/2, 1/2), π* is the worst policy of all.
     found = run_average(AverageBarrier(m), (REVERSED, BEST))
     assert found.value == HALF
     assert found.rounds[-1].values == (REVERSED,)
@@ -130,22 +125,19 @@ def _only(values):
     return FiniteValueClass(np.array([values.tolist()], dtype=object))
 
 
-def test_a_class_without_g_star_is_reported():
+def test_classes_without_g_star_and_false_coverages_are_refused():
     made = AverageBarrier(2).instance([(HALF, Fraction(1))])
     with pytest.raises(InfeasibleError, match="level 2"):
         explore_by_averages(made.environment, made.values, made.policies)
-
-
-@pytest.mark.parametrize("m", [0, 1, 3, -2, MAX_CONTEXTS + 2, True, 2.0])
-def test_contexts_out_of_range(m):
-    with pytest.raises(ValueError, match=r"m: .* no even integer in 2\.\.16"):
-        AverageBarrier(m)
-
-
-def test_coverage_must_be_a_distribution():
     made = AverageBarrier(2).instance()
     for wrong in ((HALF, HALF, HALF), (Fraction(2), Fraction(-1)), (HALF, 0)):
         with pytest.raises(ValueError, match="coverage"):
             explore_by_averages(
                 made.environment, made.values, made.policies, coverage={2: wrong}
             )
+
+
+@pytest.mark.parametrize("m", [0, 1, 3, -2, MAX_CONTEXTS + 2, True, 2.0])
+def test_contexts_out_of_range(m):
+    with pytest.raises(ValueError, match=r"m: .* no even integer in 2\.\.16"):
+        AverageBarrier(m)

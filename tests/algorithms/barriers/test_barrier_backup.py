@@ -104,14 +104,20 @@ def test_the_quarter_is_attained_and_only_by_two_samples():
     assert found[1] == QUARTER
 
 
-def test_the_lemma_on_fair_coins():
-    """P[S ≥ n/2 + d] ≥ 1/4 for d² ≤ n/32: small n exhaustively, then its proof."""
+def test_the_lemma_on_fair_coins_and_its_strict_form():
+    # P[S ≥ n/2 + d] ≥ 1/4 for d² ≤ n/32: small n exhaustively, then its proof.
     for n in range(1, 200):
         d = Fraction(math.isqrt(n * 10**8 // 32), 10**4)
         assert d**2 <= Fraction(n, 32)
         assert exact_fair_tail(n, math.ceil(Fraction(n, 2) + d)) >= QUARTER
     bound = 0.5 - 1 / (4 * math.sqrt(math.pi)) - 1 / math.sqrt(2 * math.pi * 14)
     assert bound > 0.25
+    # P[S > n/2 + d] ≥ 1/4 for 0 < d ≤ √(n/32), where n/2 + d is an integer.
+    for n in range(8, 400):
+        for twice in range(1, 10):
+            if 8 * twice**2 > n or (n + twice) % 2:
+                continue
+            assert exact_fair_tail(n, (n + twice) // 2 + 1) >= Fraction(1, 4)
 
 
 def test_erratum_23_sluds_inequality_does_not_apply():
@@ -229,12 +235,3 @@ def test_bad_arguments_are_named():
         replay(barrier, Fraction(2))
     with pytest.raises(ValueError, match="ties: 'none'"):
         barrier.values("none")
-
-
-def test_strict_failures_need_no_tie():
-    """P[S > n/2 + d] ≥ 1/4 for 0 < d ≤ √(n/32), where n/2 + d is an integer."""
-    for n in range(8, 400):
-        for twice in range(1, 10):
-            if 8 * twice**2 > n or (n + twice) % 2:
-                continue
-            assert exact_fair_tail(n, (n + twice) // 2 + 1) >= Fraction(1, 4)

@@ -171,11 +171,17 @@ def test_labellings_of_linear_policies_are_no_more_than_said(n, k, seed):
     assert policies.log_size() <= n * math.log(k) + 1e-9
 
 
-def test_linear_policies_count_far_fewer_than_all_labellings():
+def test_infinite_classes_count_points_or_a_cover():
     policies = LinearPolicyClass(2, 2)
     assert policies.log_size(points=1000) < 0.1 * 1000 * math.log(2)
     with pytest.raises(ValueError, match="points"):
         policies.log_size()
+    with pytest.raises(ValueError, match="resolution"):
+        LinearValueClass(2, bound=1).log_size()
+    with pytest.raises(ValueError, match="without a table"):
+        LinearValueClass(2, bound=1).log_size(resolution=0.1)
+    with pytest.raises(ValueError, match="needs both"):
+        KernelBall(identity_kernel).log_size(resolution=0.1)
 
 
 @given(st.integers(0, 2**32), st.sampled_from([0.5, 0.1]))
@@ -193,15 +199,6 @@ def test_the_linear_cover_covers(seed, resolution):
     theta = rng.uniform(-1, 1, 2)
     nearest = centres[np.abs(theta[:, None] - centres).argmin(axis=1)]
     assert np.abs(features @ (theta - nearest)).max() <= resolution + 1e-12
-
-
-def test_infinite_classes_ask_for_what_they_need():
-    with pytest.raises(ValueError, match="resolution"):
-        LinearValueClass(2, bound=1).log_size()
-    with pytest.raises(ValueError, match="without a table"):
-        LinearValueClass(2, bound=1).log_size(resolution=0.1)
-    with pytest.raises(ValueError, match="needs both"):
-        KernelBall(identity_kernel).log_size(resolution=0.1)
 
 
 def test_levels():

@@ -125,7 +125,7 @@ def test_bad_tables(tables, message):
         FiniteQClass(tables)
 
 
-def test_bad_arguments():
+def test_bad_arguments_and_sizes():
     functions = FiniteQClass([[[[0, 1]]]])
     for call in (functions.member, functions.greedy):
         for number in (-1, 1, True):
@@ -140,6 +140,10 @@ def test_bad_arguments():
         functions.values(1, np.array([1]))
     with pytest.raises(ValueError, match="decoders: 2 for 1"):
         FiniteQClass([[[[0, 1]]]], [nearest, nearest])
+    with pytest.raises(ValueError, match=r"size: .* more than 5000000"):
+        make_q_class(make("grid"), np.random.default_rng(0), size=10**6)
+    with pytest.raises(ValueError, match="size"):
+        make_q_class(make("tabular"), np.random.default_rng(0), size=0)
 
 
 @given(
@@ -231,10 +235,3 @@ def test_a_class_without_q_star():
     assert optimal_member(FiniteQClass(tables), env) is None
     with pytest.raises(ValueError, match="levels"):
         optimal_member(FiniteQClass(tables[:2]), env)
-
-
-def test_bad_sizes():
-    with pytest.raises(ValueError, match=r"size: .* more than 5000000"):
-        make_q_class(make("grid"), np.random.default_rng(0), size=10**6)
-    with pytest.raises(ValueError, match="size"):
-        make_q_class(make("tabular"), np.random.default_rng(0), size=0)

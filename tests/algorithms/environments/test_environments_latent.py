@@ -92,13 +92,20 @@ def test_lock_features_and_codes_agree(noise):
     )
 
 
-def test_bits_are_fair_and_independent():
+def test_noise_is_of_the_kind_asked_for():
     env = make("lock", 0, horizon=2, dimension=5)
     x = env.draw((0,), 20_000, np.random.default_rng(0), level=2).observations
     assert set(np.unique(x)) == {0.0, 1.0}
     assert np.abs(x[:, 3:].mean(axis=0) - 0.5).max() < 0.02
     assert np.abs(np.cov(x[:, 3:].T) - np.eye(5) / 4).max() < 0.02
     assert (x[:, :3].sum(axis=1) == 1).all()
+    env = make("diabolical-lock", 0, noise="gaussian", horizon=3)
+    x = env.draw((0,), 100, np.random.default_rng(0), level=2).observations
+    assert x.shape == (100, 6)
+    assert np.allclose(x.mean(axis=0), [1, 0, 0, 0, 1, 0], atol=0.1)
+    truth = make("lock-gaussian", 0, noise=0).truth
+    assert truth.exact
+    assert truth.policy_value(truth.optimal_policies()) == HALF
 
 
 @pytest.mark.parametrize("rotate", [True, False])
@@ -127,21 +134,12 @@ def test_the_gaussian_lock(rotate):
             ask()
 
 
-def test_no_noise_is_listed():
-    truth = make("lock-gaussian", 0, noise=0).truth
-    assert truth.exact
-    assert truth.policy_value(truth.optimal_policies()) == HALF
-
-
-def test_states_are_decoded_by_the_nearest_mean():
+def test_features_are_turned_and_decoded():
     means = (np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 9.0]]),)
     states = np.array([0, 1, 2, 2, 1, 0])
     for emission in (GaussianEmission(means, 0.01), BitsEmission(means, 3)):
         features = emission(1, states, np.random.default_rng(0))
         assert (emission.decode(1, features) == states).all()
-
-
-def test_rotations_are_orthogonal():
     turn = random_rotation(np.random.default_rng(0), 6)
     assert np.abs(turn @ turn.T - np.eye(6)).max() < 1e-12
 
@@ -179,13 +177,6 @@ def test_the_diabolical_lock_keeps_comparisons_and_lies_in_the_unit_range(
         assert len(alive) == 1
     run = env.run(truth.optimal_policies(), 100, np.random.default_rng(0))
     assert run.mean_return == truth.optimal_value
-
-
-def test_diabolical_noise_kinds():
-    env = make("diabolical-lock", 0, noise="gaussian", horizon=3)
-    x = env.draw((0,), 100, np.random.default_rng(0), level=2).observations
-    assert x.shape == (100, 6)
-    assert np.allclose(x.mean(axis=0), [1, 0, 0, 0, 1, 0], atol=0.1)
 
 
 @settings(deadline=None, max_examples=25)

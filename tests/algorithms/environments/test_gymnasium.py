@@ -53,14 +53,11 @@ def test_frozen_lake_is_solved_by_every_algorithm():
         assert env.run(result.policies, 1, rng()).mean_return == 1, name
 
 
-def test_a_slippery_lake_is_found_out():
+def test_a_slippery_lake_is_found_out_or_played_as_declared():
     with pytest.raises(ValueError, match=r"FrozenLake-v1.*on replay"):
         lake(is_slippery=True).run(
             [lambda x: np.full((len(x), 4), 0.25)] * 3, 99, rng()
         )
-
-
-def test_a_slippery_lake_is_played_one_by_one_or_with_one_seed():
     drawn = lake(is_slippery=True, deterministic="nothing")
     assert len(set(drawn.draw(["uniform"] * 3, 200, rng()).observations.tolist())) > 2
     fixed = lake(is_slippery=True, episode_seed=5)
@@ -168,13 +165,20 @@ class OldSeeds(Old):
         return 0
 
 
-def test_what_is_no_gymnasium_environment_is_named():
+def test_what_does_not_fit_gymnasium_is_named_with_its_part():
     with pytest.raises(ValueError, match=r"env: object is no .* lacks action_s"):
         olivine.from_gymnasium(object(), 3)
     with pytest.raises(ValueError, match=r"Old\.reset takes no seed, .* wrap"):
         olivine.from_gymnasium(Old(), 3)
     with pytest.raises(ValueError, match=r"OldSeeds: reset\(seed=\d+\) gave int"):
         olivine.from_gymnasium(OldSeeds(), 3)
+    env = Own()
+    env.observation_space = spaces.Dict({"image": spaces.Box(0, 1, (2,)),
+                                         "more": spaces.Dict({"mission": Mission()})
+                                         })  # fmt: skip
+    message = "part 'more.mission' of the observation space, a Mission, .*ImgObsWrapper"
+    with pytest.raises(ValueError, match=message):
+        olivine.from_gymnasium(env, 2)
 
 
 class Mission(spaces.Space):
@@ -183,16 +187,6 @@ class Mission(spaces.Space):
     @property
     def is_np_flattenable(self):
         raise NotImplementedError
-
-
-def test_the_part_of_a_space_that_does_not_fit_is_named():
-    env = Own()
-    env.observation_space = spaces.Dict({"image": spaces.Box(0, 1, (2,)),
-                                         "more": spaces.Dict({"mission": Mission()})
-                                         })  # fmt: skip
-    message = "part 'more.mission' of the observation space, a Mission, .*ImgObsWrapper"
-    with pytest.raises(ValueError, match=message):
-        olivine.from_gymnasium(env, 2)
 
 
 class Walk(gymnasium.Env):
@@ -212,7 +206,9 @@ def walk(**more):
     return olivine.from_gymnasium(Walk(), 4, state="observation", **more)
 
 
-def test_ended_episodes_pay_what_a_reward_of_zero_is_mapped_to():
+def test_rewards_are_mapped_and_ended_episodes_pay_what_zero_becomes():
+    env = olivine.from_gymnasium(Own("reward"), 2, reward=lambda r: (r + 5.25) / 4)
+    assert env.run([lambda x: np.zeros(len(x), int)] * 2, 3, rng()).mean_return == 1 / 8
     mapped = walk(reward=lambda r: (r + 1) / 4)
     assert mapped.truth.optimal_value == 0.75  # one step of cost 1, not four
     assert mapped.truth.path_value((1,)) == 0.75
@@ -223,11 +219,6 @@ def test_ended_episodes_pay_what_a_reward_of_zero_is_mapped_to():
         walk(reward=lambda r: r + 2)
     with pytest.raises(ValueError, match=r"0\.0\) raised Zero.* unless `after_end` is"):
         walk(reward=lambda r: 1 / r + 1)
-
-
-def test_rewards_are_mapped():
-    env = olivine.from_gymnasium(Own("reward"), 2, reward=lambda r: (r + 5.25) / 4)
-    assert env.run([lambda x: np.zeros(len(x), int)] * 2, 3, rng()).mean_return == 1 / 8
 
 
 @pytest.mark.parametrize("name", [*names(), "threesat"])

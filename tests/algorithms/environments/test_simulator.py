@@ -208,12 +208,22 @@ def test_a_bad_return_value_is_named(spoil, message):
     assert env.run([lowest] * 4, 10, rng()).mean_return == before.mean_return == 0
 
 
-def test_a_longer_episode_is_refused():
+def test_episodes_too_long_and_states_that_are_none_are_refused():
     counter = Counter()
     with pytest.raises(ValueError, match="did not end after 4 actions"):
         olivine.from_simulator(
             counter.reset, lambda a: (*counter.step(a), False), 2, 4, codes=5
         )
+    with pytest.raises(
+        ValueError, match=r"state\(\) after reset.*list \[1\]; expected"
+    ):
+        environment(Counter(), deterministic="transitions", state=lambda: [1])
+    with pytest.raises(ValueError, match=r"gave tuple \(nan, 1\); expected no NaN"):
+        environment(Counter(), deterministic="transitions", state=lambda: (math.nan, 1))
+    counter = Counter()
+    env = environment(counter, deterministic="everything", state=lambda: 0)
+    with pytest.raises(ValueError, match="lead to the same state, but"):
+        env.draw((0, 1, "uniform"), 10, rng())
 
 
 @pytest.mark.parametrize("deterministic", ["nothing", "everything"])
@@ -267,15 +277,6 @@ def test_a_limit_that_comes_during_a_step_stays_one():
     counter.spoil = out_of_memory
     with pytest.raises(MemoryError):
         env.run([lowest] * 4, 3, rng())
-
-
-def test_a_state_that_cannot_be_hashed_is_refused():
-    with pytest.raises(
-        ValueError, match=r"state\(\) after reset.*list \[1\]; expected"
-    ):
-        environment(Counter(), deterministic="transitions", state=lambda: [1])
-    with pytest.raises(ValueError, match=r"gave tuple \(nan, 1\); expected no NaN"):
-        environment(Counter(), deterministic="transitions", state=lambda: (math.nan, 1))
 
 
 @pytest.mark.parametrize(
@@ -365,13 +366,6 @@ def test_returns_that_rounding_takes_above_one_count_as_one():
     assert not result.contradictions
 
 
-def test_returns_played_are_at_most_one():
-    env = olivine.from_simulator(
-        lambda: 0, lambda a: (0, 0.5 + 2e-10), 2, 2, codes=1, replays=1
-    )
-    assert env.draw([0, 0], 3, rng(), level=1).rewards.tolist() == [1.0]
-
-
 def test_algorithms_run_where_the_truth_is_not_known():
     """R-max needs no classes, OLIVE takes tabular ones, finite ones are refused."""
     _, env = slipping(deterministic="nothing", state=None)
@@ -439,13 +433,6 @@ def test_hidden_transitions_are_compared_where_the_state_is_told():
                     state=lambda: (counter.level, counter.count))  # fmt: skip
 
 
-def test_a_state_that_is_not_the_whole_state_is_refused():
-    counter = Counter()
-    env = environment(counter, deterministic="everything", state=lambda: 0)
-    with pytest.raises(ValueError, match="lead to the same state, but"):
-        env.draw((0, 1, "uniform"), 10, rng())
-
-
 def test_what_is_not_known_is_said():
     counter = Counter()
     env = environment(counter, deterministic="everything", states=5)
@@ -482,7 +469,7 @@ def test_arguments_out_of_range_are_refused(more, message):
         olivine.from_simulator(counter.reset, counter.step, 2, 4, **more)
 
 
-def test_fractions_stay_exact():
+def test_fractions_stay_exact_and_returns_are_at_most_one():
     third = Fraction(1, 3)
     env = olivine.from_simulator(
         lambda: 0, lambda a: (0, third), 2, 3, codes=1,
@@ -490,6 +477,10 @@ def test_fractions_stay_exact():
     )  # fmt: skip
     assert env.truth.optimal_value == 1
     assert env.run([coin] * 3, 10, rng()).mean_return == 1
+    env = olivine.from_simulator(
+        lambda: 0, lambda a: (0, 0.5 + 2e-10), 2, 2, codes=1, replays=1
+    )
+    assert env.draw([0, 0], 3, rng(), level=1).rewards.tolist() == [1.0]
 
 
 @pytest.mark.parametrize("algorithm", ["valor", "psdp", "fqi", "olive", "rmax"])

@@ -23,12 +23,9 @@ def two_threads():
         yield
 
 
-def test_one_thread_within_and_the_setting_before_after():
+def test_one_thread_within_and_the_setting_after_an_error_too():
     assert single_threaded(threads)() == {1}
     assert threads() == {2}
-
-
-def test_the_setting_comes_back_after_an_error():
     with pytest.raises(ZeroDivisionError):
         single_threaded(lambda: 1 / 0)()
     assert threads() == {2}

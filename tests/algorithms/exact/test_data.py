@@ -96,13 +96,16 @@ def test_float_and_exact_expectations_agree(data):
     np.testing.assert_allclose(data.masses, shares, rtol=1e-14)
 
 
-def test_pooling_the_same_sizes_keeps_small_integers():
+def test_small_integers_stay_small_and_sums_beyond_64_bits_are_exact():
     a = EmpiricalMeasure([0, 1], weights=[1, 3])
     b = EmpiricalMeasure([1, 2], weights=[4, 4])
     pooled = pool([a, b])
     assert pooled.weights.tolist() == [2, 6, 4, 4]
     assert pooled.weights.dtype == np.int64
     assert pool([a, b], shares=[0, 1]).expectation([1, 1, 0, 0]) == 0
+    big = np.full(10, 2**63 - 1, dtype=np.int64)
+    assert exact_sum(big) == 10 * (2**63 - 1)
+    assert EmpiricalMeasure([0] * 10, weights=big).draws == 10 * (2**63 - 1)
 
 
 def test_ended_episodes_have_value_zero():
@@ -129,12 +132,6 @@ def test_arrays_are_read_only():
     for column in (data.observations, data.weights, data.probabilities):
         with pytest.raises(ValueError, match="read-only"):
             column[0] = 1
-
-
-def test_sums_beyond_64_bits():
-    big = np.full(10, 2**63 - 1, dtype=np.int64)
-    assert exact_sum(big) == 10 * (2**63 - 1)
-    assert EmpiricalMeasure([0] * 10, weights=big).draws == 10 * (2**63 - 1)
 
 
 @pytest.mark.parametrize(

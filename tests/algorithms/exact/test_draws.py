@@ -100,14 +100,11 @@ def test_binomials_have_their_law(n, weight, total):
     assert chi_square(samples, stats.binom(n, weight / total)) > 1e-3
 
 
-def test_in_very_many_draws_rare_outcomes_are_poisson():
+def test_rare_outcomes_are_poisson_and_occupied_boxes_binomial():
     rng = np.random.default_rng(6)
     for n, weight in ((2**62, 300), (10**30, 3)):
         samples = [binomial(n, weight, n, rng) for _ in range(2000)]
         assert chi_square(np.array(samples), stats.poisson(weight)) > 1e-3
-
-
-def test_occupied_boxes_are_exactly_binomial():
     rng = np.random.default_rng(7)
     samples = [draws._occupied_boxes(40, 0.3, rng) for _ in range(4000)]
     assert chi_square(np.array(samples), stats.binom(40, 0.3)) > 1e-3

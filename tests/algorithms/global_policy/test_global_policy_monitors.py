@@ -217,11 +217,8 @@ def test_where_testlearned_is_true_the_policy_must_be_good() -> None:
     )
 
 
-def test_the_same_state_must_pass() -> None:
+def test_the_same_state_must_pass_and_a_fit_be_feasible_and_good():
     assert failing(changed(Comparison, 0, same=False)) == ["same-state"]
-
-
-def test_a_fit_must_be_feasible_and_good() -> None:
     p = record()[1]
     assert failing(changed(Refit, 1, feasible=False)) == ["feasible"]
     for share, found in zip(

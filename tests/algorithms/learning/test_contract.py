@@ -109,15 +109,11 @@ def plain(result):
 
 
 @every
-def test_a_run_is_its_seed(name) -> None:
+def test_a_run_is_its_seed_and_its_recorded_generator(name):
     first, again, other = (learn(name, environment(), seed=s) for s in (5, 5, 6))
     assert plain(first) == plain(again) != plain(other)
     assert first.to_json()["seed"] == {"entropy": 5}
-
-
-@every
-def test_the_recorded_generator_repeats_the_run(name) -> None:
-    """From where it stood when the classes had been drawn."""
+    # From where it stood when the classes had been drawn.
     made = record(name)
     again = made.entry.parts.learn(
         *replace(made.problem, environment=environment()).arguments,
@@ -239,7 +235,7 @@ FREE = ("psdp", "fqi", "rmax", "olive")
 
 
 @every
-def test_what_does_not_fit_is_refused(name) -> None:
+def test_what_does_not_fit_is_refused(name):
     made = record(name)
     problem, env = made.problem, made.problem.environment
 
@@ -270,10 +266,6 @@ def test_what_does_not_fit_is_refused(name) -> None:
         short = ValueClassByLevel(problem.values.classes[:1])
         refused("value_class: 1 levels", problem=replace(problem, values=short))
     assert env.trajectories == before
-
-
-@every
-def test_a_setting_it_does_not_have_is_named(name) -> None:
     with pytest.raises(ValueError, match=f"{name}: unknown setting 'nonsense'"):
         learn(name, environment(), nonsense=1)
     assert registry.get(name).kinds[:3] == registry.PARAMETER_KINDS

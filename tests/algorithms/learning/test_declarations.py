@@ -64,23 +64,17 @@ class ToyChoice(ByChoice, Toy):
 SIZES = (0.3, 0.1, 2, 3, 2)
 
 
-def test_practical_defaults_follow_what_was_chosen_before() -> None:
+def test_a_declaration_gives_defaults_json_and_settings():
     p = ToyChoice(*SIZES)
     assert (p.n, p.share, p.slack, p.loud) == (30, Fraction(3, 20), None, False)
     p = ToyChoice(*SIZES, n=7, share=0.1, slack="1/3", loud=True)
     assert (p.n, p.share, p.slack, p.loud) == (7, Fraction(1, 10), Fraction(1, 3), True)
     with pytest.raises(TypeError, match="unknown"):
         ToyChoice(*SIZES, unknown=1)
-
-
-def test_json_is_in_the_order_of_places_and_shows_what_it_is_told_to() -> None:
     found = ToyChoice(*SIZES, slack=0.25).to_json()
     sizes = {"epsilon": 0.3, "delta": 0.1, "M": 2, "K": 3, "H": 2}
     right = {"version": "practical"} | sizes | {"share": 0.15, "whole": 0.25, "n": 30}
     assert list(found.items()) == list(right.items())
-
-
-def test_settings_are_what_has_a_meaning() -> None:
     assert Toy.settings() == {
         "M": "bound on the hidden states of a level",
         "n": "episodes",

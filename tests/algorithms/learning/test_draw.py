@@ -69,7 +69,7 @@ def test_policies_of_decoded_states_hold_the_best_and_keep_to_the_size(size) -> 
         assert any((member(x) == best).all() for member in found.members)
 
 
-def test_features_without_a_decoder_have_no_q_functions() -> None:
+def test_q_functions_that_cannot_be_made_are_refused(monkeypatch):
     blind = SimpleNamespace(
         name="blind",
         space=lambda level: SimpleNamespace(is_finite=False),
@@ -77,6 +77,12 @@ def test_features_without_a_decoder_have_no_q_functions() -> None:
     )
     with pytest.raises(ValueError, match="make_q_class: 'blind' has no decoder"):
         make_q_class(blind, np.random.default_rng(0))
+    environment = make("random-finite", 0, states=2, actions=2, horizon=2)
+    entries = sum(environment.space(h).n_codes * 2 for h in (1, 2))
+    monkeypatch.setattr(draw_q_functions, "MAX_ENTRIES", 5 * entries)
+    assert len(make_q_class(environment, np.random.default_rng(0), size=5)) == 5
+    with pytest.raises(ValueError, match=f"size: 6 functions have {6 * entries}"):
+        make_q_class(environment, np.random.default_rng(0), size=6)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 16, 10**6])
@@ -121,15 +127,6 @@ def test_big_products_are_drawn_without_end() -> None:
     assert [0] * 30 in chosen
     # Of so many states, a member drawn is wrong at more than one.
     assert sum(sum(map(bool, row)) == 1 for row in chosen) == (size - 1) // 2
-
-
-def test_a_class_too_large_to_list_is_refused(monkeypatch) -> None:
-    environment = make("random-finite", 0, states=2, actions=2, horizon=2)
-    entries = sum(environment.space(h).n_codes * 2 for h in (1, 2))
-    monkeypatch.setattr(draw_q_functions, "MAX_ENTRIES", 5 * entries)
-    assert len(make_q_class(environment, np.random.default_rng(0), size=5)) == 5
-    with pytest.raises(ValueError, match=f"size: 6 functions have {6 * entries}"):
-        make_q_class(environment, np.random.default_rng(0), size=6)
 
 
 def test_the_local_functions_of_a_state() -> None:

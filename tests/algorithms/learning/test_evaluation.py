@@ -98,7 +98,7 @@ def test_a_run_gives_signs_of_life(capsys, monkeypatch) -> None:
     assert "rmax on tabular: 0 s, " in capsys.readouterr().err
 
 
-def test_olive_says_which_program_took_too_long() -> None:
+def test_a_program_that_took_too_long_and_an_evaluation_in_words():
     env = olivine.make("tabular", 1, states=3, actions=3, horizon=3)
     given = {"parameters": "practical", "engine": "exact", "time_limit": 1e-9}
     result = olivine.learn("olive", env, "tabular", epsilon=0.99, **given)
@@ -106,7 +106,4 @@ def test_olive_says_which_program_took_too_long() -> None:
     assert result.notes == ()  # an accuracy too large takes nothing from a failure
     assert "the program of round 1 was not solved (" in result.reason
     assert "a larger time_limit (now 1e-09 s for each program), a fini" in result.reason
-
-
-def test_an_evaluation_reads_as_text() -> None:
     assert str(Evaluation(0.5, 0.0125, 100)) == "0.5 ± 0.013 (100 episodes)"

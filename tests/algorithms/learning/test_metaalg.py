@@ -49,7 +49,7 @@ def run(estimates, *, policies=(first,) * 3, repeat=True, explore=None, **chosen
     return outcome, called, iterations, env
 
 
-def test_an_estimate_of_half_epsilon_more_than_the_return_is_accepted() -> None:
+def test_an_estimate_is_accepted_up_to_half_epsilon_above_the_return():
     outcome, called, (step,), env = run([HALF + EPS / 2])
     assert outcome.succeeded
     assert outcome.policies == (first,) * 3
@@ -57,9 +57,6 @@ def test_an_estimate_of_half_epsilon_more_than_the_return_is_accepted() -> None:
     assert called == [()]
     assert (step.mean_return, step.accepted) == (HALF, True)
     assert env.trajectories == 5
-
-
-def test_one_of_any_more_is_not_and_prefixes_are_explored() -> None:
     outcome, called, steps, env = run([HALF + EPS / 2 + Fraction(1, 10**30), HALF])
     assert outcome.succeeded
     assert outcome.estimate == HALF

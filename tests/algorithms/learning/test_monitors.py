@@ -102,7 +102,7 @@ def test_deviations_are_suprema(seed, observations, actions, horizon) -> None:
     assert largest_policy_deviation(unknown, table) is None
 
 
-def test_tallies() -> None:
+def test_tallies_become_reports_that_join_a_result():
     tally = Tally("event")
     assert tally.report() == MonitorReport(True, None, 0, "event")
     tally.at_most(1, 3, lambda: "here")
@@ -115,6 +115,11 @@ def test_tallies() -> None:
     assert report.margin == -6
     assert report.first == "there: 3.5 > 3"
     assert report.to_json()["margin"] == -6.0
+    joined = with_monitors(
+        result(), {"a": MonitorReport(False, None, 1, "always", "x")}
+    )
+    assert joined.contradictions == ["a: x"]
+    assert joined.to_json()["monitors"]["a"]["first"] == "x"
 
 
 @pytest.mark.parametrize(
@@ -241,14 +246,6 @@ def test_the_policy_bound_counts_unlearned_states(algorithm) -> None:
     forged.monitors(step)
     assert "evaluation" in forged.broken()
     assert env.trajectories >= 0
-
-
-def test_reports_join_a_result() -> None:
-    joined = with_monitors(
-        result(), {"a": MonitorReport(False, None, 1, "always", "x")}
-    )
-    assert joined.contradictions == ["a: x"]
-    assert joined.to_json()["monitors"]["a"]["first"] == "x"
 
 
 def test_realizability_by_oracles() -> None:

@@ -168,23 +168,17 @@ def test_bad_practical_parameters(change, message) -> None:
         PracticalParameters(0.3, 0.1, 2, 2, 2, **change)
 
 
-def test_no_slack_goes_without_falling_back() -> None:
-    """Doubling 0 for ever is what the refusal above keeps a run from."""
-    assert PracticalParameters(0.3, 0.1, 2, 2, 2, slack=0, fall_back=False).phi(1) == 0
-
-
-def test_practical_parameters_need_a_bound_on_states() -> None:
-    with pytest.raises(ValueError, match="M: None is no positive integer"):
-        PracticalParameters(0.3, 0.1, None, 2, 2)
-
-
-def test_practical_parameters_are_free() -> None:
+def test_practical_parameters_are_free_but_for_a_bound_on_states():
     p = PracticalParameters(0.3, 0.1, 2, 2, 3, n_exp=7, n_eval=7, slack=None)
     assert p.phi(2) == 2 * (6 * p.eps_stat + 2 * p.eps_sub + p.eps_feas)
     assert PracticalParameters(0.3, 0.1, 2, 2, 3, slack=0.25).phi(3) == Fraction(1, 4)
     assert PracticalParameters(0.3, 0.1, 2, 2, 3, slack=0.25).phi(4) == 0
     with pytest.raises(ValueError, match="level"):
         p.phi(5)
+    # Doubling 0 for ever is what the refusal above keeps a run from.
+    assert PracticalParameters(0.3, 0.1, 2, 2, 2, slack=0, fall_back=False).phi(1) == 0
+    with pytest.raises(ValueError, match="M: None is no positive integer"):
+        PracticalParameters(0.3, 0.1, None, 2, 2)
 
 
 def test_numbers_stand_for_their_digits() -> None:

@@ -134,7 +134,7 @@ def leaking_chain(length: int) -> TabularMDP:
     return TabularMDP.from_lists([*states, end, *dead])
 
 
-def test_values_beyond_int64_stay_exact() -> None:
+def test_values_beyond_64_bits_are_exact_and_such_probabilities_refused():
     mdp = leaking_chain(8)
     found = mdp.optimal_values()
     policy = [0] * mdp.n_states
@@ -144,9 +144,6 @@ def test_values_beyond_int64_stay_exact() -> None:
     last = mdp.distribution(policy, 8)
     assert last.numerators.dtype == object
     assert last.probabilities() == slow_distribution(mdp, policy, 8)
-
-
-def test_probabilities_beyond_64_bits_are_refused() -> None:
     end = [("t", 2, [("end", 1, {})]), ("u", 2, [("end", 0, {})])]
     small = Fraction(1, 2**63)
     for shares in ({"t": small, "u": 1 - small}, {"t": 2**63}):
@@ -218,16 +215,7 @@ def test_pickling_keeps_everything(mdp: TabularMDP) -> None:
     copy.validate()
 
 
-def test_equality_sees_rewards_by_value() -> None:
-    mdp = chain(2)
-    table = (Fraction(5), *mdp.reward_table)
-    assert mdp.with_rewards(mdp.reward_index + 1, table) == mdp
-    assert mdp.with_rewards(mdp.reward_index, table) != mdp
-    assert mdp != chain(3)
-    assert mdp != "an MDP"
-
-
-def test_members_share_structure() -> None:
+def test_members_share_structure_and_equality_is_by_value():
     mdp = chain(3)
     member = mdp.with_rewards([1, 0, 0], [Fraction(0), HALF])
     for name in ("action_offset", "transition_target", "transition_numerator"):
@@ -237,6 +225,12 @@ def test_members_share_structure() -> None:
         mdp.with_rewards([0], [HALF])
     with pytest.raises(ValueError, match="action 'go' has reward index 2"):
         mdp.with_rewards([0, 2, 0], [Fraction(0), HALF])
+    mdp = chain(2)
+    table = (Fraction(5), *mdp.reward_table)
+    assert mdp.with_rewards(mdp.reward_index + 1, table) == mdp
+    assert mdp.with_rewards(mdp.reward_index, table) != mdp
+    assert mdp != chain(3)
+    assert mdp != "an MDP"
 
 
 def test_arrays_are_read_only_and_the_caller_s_stay_writeable() -> None:

@@ -174,11 +174,23 @@ def test_tolerance_costs_at_most_epsilon(seed: int, tolerance: Fraction) -> None
         assert r.errors[r.level - 1] > tolerance
 
 
-def test_a_stop_below_the_tolerance_is_refused() -> None:
+def test_rules_stops_and_finite_classes_that_are_none_are_refused():
     with pytest.raises(ValueError, match="at least the horizon times the tolerance"):
         olive_exact(drawn(0), tolerance=HALF, epsilon=HALF / 10)
     with pytest.raises(ValueError, match="round limit -1"):
         olive_exact(drawn(0), max_rounds=-1)
+    with pytest.raises(ValueError, match="no pair"):
+        FinitePairs([])
+    pairs = [Pair.from_fractions([0] * n, [0] * n) for n in (1, 2)]
+    with pytest.raises(ValueError, match="differ in their number"):
+        FinitePairs(pairs)
+    assert len(FinitePairs(pairs[:1])) == 1
+    errors = [HALF, Fraction(0), Fraction(1)]
+    rules = {"first": 1, "last": 3, "largest": 3}
+    for rule, level in rules.items():
+        assert SolverTiebreak(rule).level(errors, [1, 3]) == level  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="unknown level rule 'worst'"):
+        SolverTiebreak("worst")  # type: ignore[arg-type]
 
 
 def all_own_values(mdp: TabularMDP) -> list[Pair]:
@@ -188,7 +200,7 @@ def all_own_values(mdp: TabularMDP) -> list[Pair]:
     return [liar, *honest]
 
 
-def test_a_finite_class_with_the_optimal_pair() -> None:
+def test_a_finite_class_with_the_optimal_pair_and_without():
     mdp = random_tabular_mdp(np.random.default_rng(1), horizon=2, width=2)
     pairs = all_own_values(mdp)
     for tiebreak in (SolverTiebreak("first"), RandomTiebreak(np.random.default_rng(0))):
@@ -196,23 +208,11 @@ def test_a_finite_class_with_the_optimal_pair() -> None:
         check_run(mdp, result)
         assert result.proved
         assert result.rounds[0].optimum == 1
-
-
-def test_a_finite_class_without_it_runs_out() -> None:
     mdp = random_tabular_mdp(np.random.default_rng(1), horizon=2, width=2)
     result = olive_exact(mdp, optimiser=FinitePairs(all_own_values(mdp)[:1]))
     assert result.status == "no pair left"
     assert result.policy is None
     assert len(result.rounds) == 1
-
-
-def test_finite_classes_refuse_what_is_none() -> None:
-    with pytest.raises(ValueError, match="no pair"):
-        FinitePairs([])
-    pairs = [Pair.from_fractions([0] * n, [0] * n) for n in (1, 2)]
-    with pytest.raises(ValueError, match="differ in their number"):
-        FinitePairs(pairs)
-    assert len(FinitePairs(pairs[:1])) == 1
 
 
 def test_q_functions_run_as_their_pairs() -> None:
@@ -229,15 +229,6 @@ def test_q_functions_run_as_their_pairs() -> None:
         )
     pairs = pairs_of_q_functions(mdp.action_counts, functions)
     check_run(mdp, olive_exact(mdp, optimiser=FinitePairs(pairs)))
-
-
-def test_level_rules() -> None:
-    errors = [HALF, Fraction(0), Fraction(1)]
-    rules = {"first": 1, "last": 3, "largest": 3}
-    for rule, level in rules.items():
-        assert SolverTiebreak(rule).level(errors, [1, 3]) == level  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="unknown level rule 'worst'"):
-        SolverTiebreak("worst")  # type: ignore[arg-type]
 
 
 @settings(max_examples=deep(10, 4))  # eight optima each
@@ -346,9 +337,13 @@ class Liar(BranchAndBound):
         return Answer("optimal", pair, Fraction(2), True, 0.0)
 
 
-def test_an_optimiser_that_lies_is_an_error() -> None:
+def test_what_an_optimiser_claims_is_checked():
     with pytest.raises(RuntimeError, match="breaks the program"):
         olive_exact(two_step(), optimiser=Liar())
+    assert olive_exact(two_step(), optimiser=Pessimist(True)).status == "no pair left"
+    result = olive_exact(two_step(), optimiser=Pessimist(False))
+    assert (result.status, result.policy) == ("undecided", None)
+    assert "without proof" in result.reason
 
 
 class Pessimist(BranchAndBound):
@@ -360,10 +355,3 @@ class Pessimist(BranchAndBound):
 
     def maximise(self, program):  # type: ignore[no-untyped-def]
         return Answer("infeasible", None, None, self.proved, 0.0)
-
-
-def test_no_pair_left_needs_a_proof() -> None:
-    assert olive_exact(two_step(), optimiser=Pessimist(True)).status == "no pair left"
-    result = olive_exact(two_step(), optimiser=Pessimist(False))
-    assert (result.status, result.policy) == ("undecided", None)
-    assert "without proof" in result.reason

@@ -106,12 +106,28 @@ def test_the_walk_is_that_of_the_program(data, mdp, seed) -> None:
     assert finite.evaluated == len(members) * len(program.constraints)
 
 
-def test_pairs_on_other_observations_are_refused() -> None:
+def test_what_does_not_fit_a_class_is_refused():
     program = SampledProgram([2, 1], TabularEnvironment(_chain()).starts(1, None))
     with pytest.raises(ValueError, match="pairs on 1 observations, there are 2"):
         FinitePairs([Pair.from_fractions([1], [0])]).maximise(program)
     with pytest.raises(ValueError, match="action that there is not"):
         FinitePairs([Pair.from_fractions([1, 0], [0, 1])]).maximise(program)
+    functions = FiniteQClass([[[[0, 1]]]])
+    with pytest.raises(ValueError, match=r"levels: not all in 1\.\.1"):
+        pairs_of_class(functions, [2], [0])
+    with pytest.raises(ValueError, match="codes"):
+        pairs_of_class(functions, [1], [1])
+    lock, finite = make("lock", 0), make("random-finite", 0)
+    with pytest.raises(ValueError, match="feature vectors"):
+        LayeredEnvironment(lock)
+    other = make_q_class(
+        make("random-finite", 0, observations=3), np.random.default_rng(0)
+    )
+    with pytest.raises(ValueError, match="codes at level 1"):
+        LayeredEnvironment(finite, other)
+    short = make_q_class(make("random-finite", 0, horizon=2), np.random.default_rng(0))
+    with pytest.raises(ValueError, match="level"):
+        LayeredEnvironment(finite, short)
 
 
 def _chain():
@@ -155,14 +171,6 @@ def test_members_become_the_pairs_of_their_tables(tables, floats) -> None:
         split = np.split(pair.policy, np.cumsum(sizes)[:-1])
         for h, (rule, part) in enumerate(zip(functions.greedy(i), split, strict=True)):
             assert rule(np.arange(sizes[h])).tolist() == part.tolist()
-
-
-def test_levels_and_codes_outside_the_class_are_refused() -> None:
-    functions = FiniteQClass([[[[0, 1]]]])
-    with pytest.raises(ValueError, match=r"levels: not all in 1\.\.1"):
-        pairs_of_class(functions, [2], [0])
-    with pytest.raises(ValueError, match="codes"):
-        pairs_of_class(functions, [1], [1])
 
 
 @pytest.mark.parametrize("seed", spread(range(4), 2))
@@ -255,20 +263,6 @@ def test_data_of_features_are_counts_of_codes() -> None:
         else:
             assert ((high <= after) & (after < offsets[level + 1])).all()
     assert layered.starts(70, rng).total_weight == 70
-
-
-def test_classes_that_do_not_fit_are_refused() -> None:
-    lock, finite = make("lock", 0), make("random-finite", 0)
-    with pytest.raises(ValueError, match="feature vectors"):
-        LayeredEnvironment(lock)
-    other = make_q_class(
-        make("random-finite", 0, observations=3), np.random.default_rng(0)
-    )
-    with pytest.raises(ValueError, match="codes at level 1"):
-        LayeredEnvironment(finite, other)
-    short = make_q_class(make("random-finite", 0, horizon=2), np.random.default_rng(0))
-    with pytest.raises(ValueError, match="level"):
-        LayeredEnvironment(finite, short)
 
 
 def test_a_class_without_the_optimum_runs_out() -> None:

@@ -60,16 +60,13 @@ def test_both_classes_with_all_parameters(classes, params) -> None:
     assert result.run.seed is not None
 
 
-def test_paper_is_the_theorem() -> None:
+def test_paper_is_the_theorem_within_its_bound():
     runs = [
         run(make("random-finite", 5), params=params) for params in ("theorem", "paper")
     ]
     first, second = (r.parameters | {"version": ""} for r in runs)
     assert first == second
     assert runs[0].trajectories == runs[1].trajectories
-
-
-def test_the_trajectories_are_within_the_bound() -> None:
     environment = make("random-finite", 0)
     result = run(environment)
     log_size = result.parameters["log_size"]
@@ -176,7 +173,7 @@ def test_engines() -> None:
     assert found["exact"][1]
 
 
-def test_failures_are_results() -> None:
+def test_failures_are_results():
     environment = make("random-finite", 0)
     limited = run(environment, params="practical", max_rounds=1, size=200)
     assert limited.status == "failure"
@@ -197,9 +194,6 @@ def test_failures_are_results() -> None:
     assert "no pair" in hopeless.reason
     assert hopeless.event_failed
     assert hopeless.contradictions == []
-
-
-def test_an_engine_without_time_leaves_the_run_undecided() -> None:
     environment = threesat(np.random.default_rng(2))
     result = run(environment, classes="tabular", time_limit=0.01)
     assert result.status == "failure"

@@ -205,7 +205,7 @@ def test_errors_of_a_round_are_meant_within_epsilon_over_8h(factor, good) -> Non
     assert judged.reports(result)["evaluation"].holds is good
 
 
-def test_a_missed_maximiser_is_a_contradiction() -> None:
+def test_a_missed_maximiser_or_pair_is_a_contradiction():
     judged = Judged()
     played = judged.result.rounds[0]
     promised = judged.result.program.objective(judged.setting.best)
@@ -215,9 +215,6 @@ def test_a_missed_maximiser_is_a_contradiction() -> None:
     assert reports["maximiser"].holds is False
     assert reports["optimism"].holds is False
     assert any("maximiser" in found for found in contradictions(reports))
-
-
-def test_a_pair_left_when_none_is_said_to_be_is_a_contradiction() -> None:
     judged = Judged()
     reports = judged.reports(replace(judged.result, status="no pair left"))
     assert any("maximiser" in found for found in contradictions(reports))
@@ -265,33 +262,27 @@ def test_too_many_rounds_trajectories_and_too_much_loss_are_seen() -> None:
     assert judged.reports(limited)["epsilon-optimal"].first.startswith("round limit")
 
 
-def test_giving_up_claims_nothing() -> None:
+def test_giving_up_and_an_unknown_truth_claim_nothing():
     judged = Judged()
     reports = judged.reports(replace(judged.result, status="undecided", reason="time"))
     assert reports["finishes"].holds is None
     assert reports["epsilon-optimal"].holds is None
     assert "time" in reports["finishes"].first
-
-
-def test_a_class_without_the_optimum_is_not_realizable() -> None:
-    reports = Judged().reports(best=None)
-    assert reports["realizable"].holds is False
-    assert reports["optimum-kept"].checks == 0
-
-
-def test_too_small_a_rank_binds_no_round() -> None:
-    reports = Judged().reports(rank=1)
-    assert reports["rounds"].scope == "fact"
-    assert reports["epsilon-optimal"].scope == "fact"
-
-
-def test_unknown_truth_leaves_estimates_unknown() -> None:
     judged = Judged()
     reports = olive_reports(judged.setting, judged.result, "nobody knows")
     assert reports["deviations"].holds is None
     assert reports["deviations"].first == "nobody knows"
     assert reports["trajectories"].holds is True
     assert contradictions(reports) == []
+
+
+def test_nothing_is_bound_without_the_optimum_or_the_rank():
+    reports = Judged().reports(best=None)
+    assert reports["realizable"].holds is False
+    assert reports["optimum-kept"].checks == 0
+    reports = Judged().reports(rank=1)
+    assert reports["rounds"].scope == "fact"
+    assert reports["epsilon-optimal"].scope == "fact"
 
 
 def test_the_optimal_pair_of_a_finite_environment() -> None:

@@ -80,17 +80,14 @@ def test_marks_that_agree_by_chance_are_found_out(monkeypatch) -> None:
     assert_same(Family(Formula.from_clauses(clauses).three_sat()).program())
 
 
-def test_large_programs_are_modelled_in_bulk(monkeypatch) -> None:
+def test_large_programs_are_modelled_in_bulk_and_longer_numbers_singly(monkeypatch):
     family = Family(Formula.from_clauses([[1, 2, 3]]).three_sat())
     monkeypatch.setattr(plain, "LARGE", 0)
     built = plain.program_model(family.program())
     assert isinstance(built.value_index, bulk.Late)
     monkeypatch.setattr(plain, "LARGE", 10**6)
     assert described(built) == described(plain.program_model(family.program()))
-
-
-def test_programs_of_longer_numbers_are_modelled_state_by_state(monkeypatch) -> None:
-    """Over a common denominator they would not fit into 64 bits."""
+    # Over a common denominator they would not fit into 64 bits.
     monkeypatch.setattr(plain, "LARGE", 0)
     family = Family(Formula.from_clauses([[1, 2, 3]]).three_sat())
     own = family.program()

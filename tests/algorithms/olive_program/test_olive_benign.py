@@ -86,14 +86,11 @@ def chain(*rewards: Fraction | int) -> TabularMDP:
     return TabularMDP.from_lists(states, horizon=len(rewards))
 
 
-def test_a_value_that_can_only_fall_is_left_free():
-    """The state is worth 1: no pair promises more, and none is ever wrong by it."""
+def test_states_worth_1_are_left_free_and_worthless_ones_bound():
+    # The state is worth 1: no pair promises more, and none is ever wrong by it.
     mdp = chain(0, 1)
     assert list(benign_rounds(mdp)) == []
     assert enumerate_policies(OliveProgram(mdp, [])).optimum == 1
-
-
-def test_a_worthless_state_is_bound_from_above():
     mdp = chain(0, 0)
     assert [level for _, level in benign_rounds(mdp)] == [2, 1]
 

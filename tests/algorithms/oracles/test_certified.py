@@ -53,31 +53,22 @@ def test_the_rounding_bound_is_linear_in_terms_and_size() -> None:
     assert summation_bound(1, 3.0) == pytest.approx(3 * unit)
 
 
-def test_rows_are_spread_evenly() -> None:
+def test_parts_of_linear_csc_by_hand():
     rows = np.arange(10, 20)
     assert csc_hard._spread(rows, 10).tolist() == rows.tolist()
     assert csc_hard._spread(rows, 4).tolist() == [10, 13, 16, 19]
     assert csc_hard._spread(rows, 1).tolist() == [10]
-
-
-def test_scores_have_size_one_around_their_mean() -> None:
     rng = np.random.default_rng(0)
     theta, features = rng.normal(size=(3, 2)), rng.normal(size=(5, 2))
     scores = features @ csc_hard._of_size_one(theta, features).T
     assert np.abs(scores - scores.mean(axis=1, keepdims=True)).max() == pytest.approx(1)
     zero = np.zeros((3, 2))
     assert (csc_hard._of_size_one(zero, features) == zero).all()
-
-
-def test_the_margin_of_two_sets() -> None:
-    """⟨w, x⟩ = w_1 x_1: 2 and -1 leave 1 at most, which is the largest t."""
+    # ⟨w, x⟩ = w_1 x_1: 2 and -1 leave 1 at most, which is the largest t.
     above, below = np.array([[2.0, 5.0]]), np.array([[-1.0, 5.0]])
     assert csc_hard._margin(above, below) == pytest.approx(1)
     assert csc_hard._margin(above / 4, below / 4) == pytest.approx(3 / 8)
     assert csc_hard._margin(above, above) == pytest.approx(0)
-
-
-def test_a_hinge_program_separates_and_says_its_optimum() -> None:
     features = np.array([[1.0, 1.0], [-1.0, 1.0]])
     theta, optimum = csc_hard._hinge(features, np.array([[0.0, 4.0], [2.0, 0.0]]))
     assert optimum == pytest.approx(0)

@@ -100,16 +100,13 @@ def test_finite_class_is_enumerated(problem, data, epsilon):
             assert result.policy is policies.members[costs.index(min(costs))]
 
 
-def test_ties_go_to_the_lowest_action_and_member():
+def test_ties_go_to_the_lowest_action_and_member_exactly():
     data = EmpiricalMeasure([0, 0, 2])
     costs = [[1, 0, 0], [0, 1, 1], [2, 1, 1]]
     tabular = csc(TabularPolicyClass(4, 3), data, costs, epsilon_sub=1e-3)
     assert tabular.policy.actions.tolist() == [0, 0, 1, 0]
     policies = FinitePolicyClass([[2, 0, 2, 0], [1, 0, 1, 0], [0, 0, 1, 0]], 3)
     assert csc(policies, data, costs, epsilon_sub=1e-3).policy is policies.members[0]
-
-
-def test_ties_of_fractions_are_exact():
     third = Fraction(1, 3)
     data = EmpiricalMeasure([0, 0, 0])
     costs = np.array([[third, 1], [third, 0], [third, 0]], dtype=object)

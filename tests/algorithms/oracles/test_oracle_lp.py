@@ -433,12 +433,14 @@ def test_the_violation_reported_covers_a_limit_that_was_rounded():
     assert found.violation >= 1 - limit
 
 
-def test_one_dimension_halves_the_interval_and_leaves_nothing_out():
+def test_the_ellipsoid_and_bad_classes():
     none = np.zeros((0, 1)), np.zeros(0)
     search = _Search(*none, np.ones(1), 0.1, 0.1)
     search._cut(np.ones(1))
     assert search.centre[0] == 0.25
     assert 0.25 <= search.factor[0, 0] <= 0.25 * (1 + 1e-6)
+    with pytest.raises(ValueError, match="no LP oracle for str"):
+        ValueProgram("values")
 
 
 def test_past_the_last_level_every_value_is_zero():
@@ -519,8 +521,3 @@ def test_bad_programs_are_named(oracle):
     for name in accuracies:
         with pytest.raises(ValueError, match=name):
             oracle(values, good, **{**accuracies, name: 0.0})
-
-
-def test_classes_without_an_lp_oracle_are_refused():
-    with pytest.raises(ValueError, match="no LP oracle for str"):
-        ValueProgram("values")

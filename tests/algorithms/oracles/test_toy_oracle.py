@@ -76,14 +76,11 @@ def test_the_property_tests_judge_it(dearest, problem) -> None:
     assert verify_csc(cheapest, problem, epsilon_sub=1e-6).honoured
 
 
-def test_its_growth_is_measured(dearest) -> None:
+def test_its_growth_is_measured_and_it_is_no_module_of_the_project(dearest):
     def cost(size: int) -> int:
         data, costs = EmpiricalMeasure(np.arange(size)), np.ones((size, 2))
         found = dearest(TabularPolicyClass(size, 2), data, costs, epsilon_sub=1)
         return found.operations
 
     assert growth(cost, [64, 128, 256]).exponent < 1.1
-
-
-def test_the_toy_is_no_module_of_the_project() -> None:
     assert "olivine_toy_oracle" not in sys.modules

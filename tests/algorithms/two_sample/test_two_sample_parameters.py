@@ -183,9 +183,17 @@ def test_erratum_14_the_sum_of_the_proof_is_not_that_of_the_theorem() -> None:
     assert small.trajectory_bound > stated * logarithms * 10**6
 
 
-def test_calls() -> None:
+def test_calls_and_practical_parameters_are_free():
     p = TwoSampleTheoremParameters(0.3, 0.1, 3, 2, 4, 1.0, 1.0)
     assert p.call_bounds == {"csc": 48, "ls": 48, "lp": 2 * 3 * 4 * p.T_max}
+    p = TwoSamplePracticalParameters(
+        0.3, 0.1, 2, 3, 2, tau=0.05, n_train=100, max_iterations=5
+    )
+    assert p.tau == Fraction(1, 20)
+    assert p.iterations == 5
+    # Balanced: n_train is rounded up to a multiple of K.
+    assert p.trajectory_bound == 2 * p.T_max * 102 + 5 * p.n_eval
+    assert p.to_json()["tau"] == 0.05
 
 
 @pytest.mark.parametrize(
@@ -226,14 +234,3 @@ def test_bad_theorem_parameters(change, message) -> None:
 def test_bad_practical_parameters(change, message) -> None:
     with pytest.raises(ValueError, match=message):
         TwoSamplePracticalParameters(0.3, 0.1, 2, 2, 2, **change)
-
-
-def test_practical_parameters_are_free() -> None:
-    p = TwoSamplePracticalParameters(
-        0.3, 0.1, 2, 3, 2, tau=0.05, n_train=100, max_iterations=5
-    )
-    assert p.tau == Fraction(1, 20)
-    assert p.iterations == 5
-    # Balanced: n_train is rounded up to a multiple of K.
-    assert p.trajectory_bound == 2 * p.T_max * 102 + 5 * p.n_eval
-    assert p.to_json()["tau"] == 0.05

@@ -486,7 +486,7 @@ def test_only_valor_has_them(name) -> None:
         registry.get(name).run(task)
 
 
-def test_settings_of_another_kind_are_refused() -> None:
+def test_only_valor_takes_other_settings_as_they_are():
     env = make("tabular", 0)
     with pytest.raises(ValueError, match="n_first: practical parameters lack it"):
         learn("valor", env, parameters="practical", n_first=10)
@@ -497,10 +497,7 @@ def test_settings_of_another_kind_are_refused() -> None:
     assert result.parameters["M"] == 7
     with pytest.raises(ValueError, match="did you mean 'frugal'"):
         learn("valor", env, parameters="frugl")
-
-
-def test_valor_takes_the_parameters_as_they_are() -> None:
-    """The function, without the registry, draws as they say too."""
+    # The function, without the registry, draws as they say too.
     env = make("tabular", 0, states=2, actions=2, horizon=2)
     rng = np.random.default_rng(0)
     values, policies = make_classes(env, "tabular", rng)

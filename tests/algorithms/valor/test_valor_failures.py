@@ -211,12 +211,7 @@ def test_costs_are_rational_where_floats_are_too_coarse() -> None:
     assert result.monitors["value-accuracy"].margin > 0
 
 
-def test_refusals() -> None:
-    with pytest.raises(ValueError, match="at most 1"):
-        from_lists([[("s", {"x": 1}, {"x": [2]}, [])]])
-
-
-def test_classes_for_environments() -> None:
+def test_classes_for_environments_and_refusals():
     env = make("random-finite", 3, states=3, actions=3, horizon=3)
     values, policies = make_classes(env, "finite", np.random.default_rng(0), size=128)
     groups = state_groups(env, 3)
@@ -228,3 +223,5 @@ def test_classes_for_environments() -> None:
             make_classes(env, kind, np.random.default_rng(0))
     with pytest.raises(ValueError, match="finitely many"):
         make_classes(make("lock", 0), "tabular", np.random.default_rng(0))
+    with pytest.raises(ValueError, match="at most 1"):
+        from_lists([[("s", {"x": 1}, {"x": [2]}, [])]])
