@@ -51,8 +51,12 @@ def test_a_run_beside_an_earlier_one(monkeypatch, capsys, tmp_path) -> None:
     assert "others: c" in capsys.readouterr().out
 
 
-def test_a_piece_of_work_takes_time() -> None:
+def test_work_clocks_and_exponents():
     assert benchmarks.piece_of_work() > 0
+    ticks = iter([3.0, 7.5])
+    assert figures.cpu(lambda a: a, 1, clock=lambda: next(ticks)) == 4.5
+    sizes = [10, 20, 40, 80]
+    assert exponent(sizes, [n**1.5 for n in sizes]) == pytest.approx(1.5)
 
 
 def test_the_median_of_three_beside_the_work_of_its_time(
@@ -132,19 +136,9 @@ def test_a_ratio_of_sums(monkeypatch) -> None:
     assert in_sum(lambda: None, lambda: None, 4) == 1.5
 
 
-def test_a_call_by_another_clock() -> None:
-    ticks = iter([3.0, 7.5])
-    assert figures.cpu(lambda a: a, 1, clock=lambda: next(ticks)) == 4.5
-
-
 def test_two_figures_of_one_name_are_an_error(monkeypatch) -> None:
     with pytest.raises(RuntimeError, match="two figures are called 'a'"):
         run(monkeypatch, [Figure("a", 1.0), Figure("a", 2.0)])
-
-
-def test_an_exponent_is_the_slope_of_logarithms() -> None:
-    sizes = [10, 20, 40, 80]
-    assert exponent(sizes, [n**1.5 for n in sizes]) == pytest.approx(1.5)
 
 
 def test_growth_is_the_median_of_rounds(monkeypatch) -> None:

@@ -127,11 +127,13 @@ def test_generate_replaces_neither_input_nor_pipe(tmp_path):
     assert done.status == 2
     assert "is the input itself" in done.err
     assert {file.name: file.read_bytes() for file in out.iterdir()} == before
-    os.mkfifo(tmp_path / "three_sat.cnf")
-    done = olivine("generate", UNSATISFIABLE, "-o", tmp_path, "--force")
+    pipes = tmp_path / "pipes"
+    pipes.mkdir()
+    os.mkfifo(pipes / "three_sat.cnf")
+    done = olivine("generate", UNSATISFIABLE, "-o", pipes, "--force")
     assert done.status == 2
     assert "not a regular file" in done.err
-    assert [file.name for file in tmp_path.iterdir()] == ["three_sat.cnf"]
+    assert [file.name for file in pipes.iterdir()] == ["three_sat.cnf"]
 
 
 @pytest.mark.parametrize("kind", ["pipe", "link to pipe", "folder", "circle"])

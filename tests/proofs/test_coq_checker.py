@@ -31,10 +31,11 @@ from tests.support.certificates import (
 from tests.support.commands import CASES as FILES
 from tests.support.commands import olivine, run_olivine
 from tests.support.coq import PROOFS, built
+from tests.support.depth import deep
 from tests.support.families import VARIANTS
 
 CHECKER = PROOFS / "checker" / "olivine_checker"
-FORGERIES, CHANGES = 12, 8  # of each certificate; all of them in the long test
+FORGERIES, CHANGES = deep(200, 12), deep(None, 8)  # of each certificate; None: all
 MISSING = [tool for tool in ("coqc", "ocamlopt", "make") if not shutil.which(tool)]
 
 pytestmark = [
@@ -171,13 +172,6 @@ def compare(name: str, variant: str, folder: Path, forgeries: int, changes) -> N
 @pytest.mark.parametrize(("name", "variant"), CASES)
 def test_forgeries(name: str, variant: str, tmp_path) -> None:
     compare(name, variant, tmp_path, FORGERIES, CHANGES)
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("no_second_start")
-@pytest.mark.parametrize(("name", "variant"), CASES)
-def test_every_forgery(name: str, variant: str, tmp_path) -> None:
-    compare(name, variant, tmp_path, 200, None)
 
 
 @pytest.mark.parametrize(("old", "new", "reason"), REFUSED, ids=lambda v: v[:30])

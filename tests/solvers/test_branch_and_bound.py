@@ -130,13 +130,10 @@ def test_scaled_answers_confirm_to_the_exact_optimum(seed: int) -> None:
     assert found.bound == pytest.approx(found.objective, abs=1e-5)
 
 
-def test_short_rows_go_to_the_usual_engine() -> None:
+def test_short_rows_go_to_the_usual_engine_and_scaled_ones_have_verdicts():
     assert not has_long_rows(knapsack())
     assert propose(knapsack()).objective == solve_milp(knapsack()).objective == 15
     assert propose(long_model(1, 7), "highs", 60).status is Status.OPTIMAL
-
-
-def test_scaled_verdicts_and_limits() -> None:
     model = knapsack()
     model.add_row([0], [1], ">=", 4)
     assert solve_scaled_milp(model).status is Status.INFEASIBLE

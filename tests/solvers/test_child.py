@@ -58,17 +58,22 @@ def no_leak():
     assert holdings() == before
 
 
-def test_returns_the_value(start_method):
+def test_a_value_an_exception_and_a_death_are_told(start_method):
     result = run_in_child(double, 21)
     assert (result.status, result.value, result.message) == ("done", 42, "")
     assert 0 < result.seconds < 60
-
-
-def test_exception_is_an_error_with_its_text(start_method):
     result = run_in_child(fail)
     assert (result.status, result.value) == ("error", None)
     assert result.message == "KeyError: 'no such clause'"
     assert "in fail" in result.details
+    result = run_in_child(os.abort)
+    assert (result.status, result.message) == (
+        "died",
+        "the child was killed by SIGABRT",
+    )
+    result = run_in_child(os._exit, 3)
+    assert result.status == "died"
+    assert result.message == "the child left with exit status 3 and no answer"
 
 
 def test_time_limit_kills(start_method):
@@ -76,20 +81,6 @@ def test_time_limit_kills(start_method):
     assert (result.status, result.value) == ("timeout", None)
     assert result.message == "time limit of 0.2 s reached"
     assert 0.2 <= result.seconds < 50
-
-
-def test_crash_is_told_with_its_signal(start_method):
-    result = run_in_child(os.abort)
-    assert (result.status, result.message) == (
-        "died",
-        "the child was killed by SIGABRT",
-    )
-
-
-def test_leaving_without_an_answer(start_method):
-    result = run_in_child(os._exit, 3)
-    assert result.status == "died"
-    assert result.message == "the child left with exit status 3 and no answer"
 
 
 @LINUX
@@ -141,37 +132,30 @@ def test_memory_taken_over_from_the_parent_counts():
     assert result.message == "memory limit of 50 MiB reached"
 
 
-def test_memory_error_is_memory():
-    def exhaust():
-        raise MemoryError
-
-    assert run_in_child(exhaust).status == "memory"
-
-
 @pytest.mark.parametrize("limit", [-1, -math.inf, math.nan])
 def test_bad_time_limit(limit):
     with pytest.raises(ValueError, match="time limit"):
         run_in_child(double, 1, time_limit=limit)
 
 
-def test_bad_memory_limit():
+def test_limits_of_nothing_and_bad_ones():
     with pytest.raises(ValueError, match="memory limit"):
         run_in_child(double, 1, memory_limit=0)
-
-
-def test_no_time_at_all_and_endless_time():
     assert run_in_child(double, 1, time_limit=0).status == "timeout"
     assert run_in_child(double, 1, time_limit=math.inf).value == 2
 
+    def exhaust():
+        raise MemoryError
 
-def test_closures_and_large_results_travel(no_leak):
+    assert run_in_child(exhaust).status == "memory"
+
+
+def test_closures_nested_children_and_what_cannot_be_pickled(no_leak):
     payload = os.urandom(5 * MIB)
     assert run_in_child(lambda: payload, time_limit=60).value == payload
-
-
-def test_system_exit_and_unpicklable_results_are_errors(no_leak):
     assert run_in_child(sys.exit, 3).message == "SystemExit: 3"
     assert run_in_child(lambda: lambda: None).status == "error"
+    assert run_in_child(lambda: run_in_child(double, 4).value).value == 8
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGSEGV])
@@ -192,7 +176,7 @@ def test_nothing_is_left_behind_whatever_happens(no_leak):
     run_in_child(os.kill, 0, signal.SIGSTOP, time_limit=0.05)
 
 
-def test_a_closed_pipe_is_no_deadlock(no_leak):
+def test_neither_a_closed_pipe_nor_a_grandchild_is_a_deadlock(no_leak):
     def close_everything():
         os.closerange(3, 100)
         time.sleep(60)
@@ -200,8 +184,6 @@ def test_a_closed_pipe_is_no_deadlock(no_leak):
     result = run_in_child(close_everything, time_limit=50)
     assert (result.status, result.message) == ("died", "the child gave no answer")
 
-
-def test_a_grandchild_holding_the_pipe_is_no_deadlock(no_leak):
     def leave_a_grandchild():
         if os.fork() == 0:
             time.sleep(60)
@@ -233,10 +215,6 @@ def wait_until(condition):
             return
         time.sleep(0.01)
     raise AssertionError("waited in vain")
-
-
-def test_children_nest(no_leak):
-    assert run_in_child(lambda: run_in_child(double, 4).value).value == 8
 
 
 def test_interrupt_kills_the_child(tmp_path):

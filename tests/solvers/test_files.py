@@ -206,17 +206,12 @@ def test_what_cannot_be_read_is_told(engine, tmp_path):
 
 @pytest.mark.children
 @every_reader
-def test_reading_within_limits(engine, tmp_path):
+def test_reading_within_limits_of_time_and_memory(engine, tmp_path):
     path = tmp_path / "hard.mps"
     write_mps(market_split(4, 32, 0), path)
     read = read_optimum(path, engine, time_limit=0.2)
     assert read.status in (Status.FEASIBLE, Status.UNKNOWN)
     assert read.reason
-
-
-@pytest.mark.children
-@every_reader
-def test_reading_within_memory(engine, tmp_path):
     path = tmp_path / "hard.mps"
     write_mps(market_split(4, 32, 0), path)
     killed = read_optimum(path, engine, memory_limit=1, time_limit=60)

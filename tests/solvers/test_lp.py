@@ -247,15 +247,12 @@ print(solve_lp(model, exact=True).objective)
 """
 
 
-def test_standard_output_is_clean():
+def test_standard_output_is_clean_or_closed():
     done = subprocess.run(
         [sys.executable, "-c", QUIET], capture_output=True, text=True, check=True
     )
     assert done.stdout == "1\n"
     assert done.stderr == ""
-
-
-def test_closed_standard_output_is_no_trouble():
     code = "import os; os.close(1)\n" + QUIET.replace("print(", "assert 1 == (")
     subprocess.run([sys.executable, "-c", code], check=True)
 

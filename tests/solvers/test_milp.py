@@ -227,18 +227,20 @@ def test_confirm_completes_the_integers_exactly():
     assert open_.bound == Fraction(3, 2)
 
 
-def test_confirm_without_integers_is_a_proof():
+def test_confirm_proves_refutes_or_leaves_open():
     model = mixed()
     model.variables = [replace(v, integer=False) for v in model.variables]
     found = confirm(model, proposal(0, 0, 0))
     assert found.status is Status.OPTIMAL
     assert found.objective == found.bound == Fraction(7, 6)
     assert found.multipliers is not None
-
-
-def test_a_point_refutes_a_wrong_bound():
     with pytest.raises(ValueError, match="value 1 refutes the bound 1/2"):
         confirm(mixed(), proposal(0, 0, 1), bound=Fraction(1, 2))
+    unknown = LinearOutcome(Status.UNKNOWN, None, None, 0.0, "x", reason="time")
+    assert confirm(mixed(), unknown) is unknown
+    late = confirm(mixed(), proposal(0, 0, 1), time_limit=0)
+    assert late.status is Status.UNKNOWN
+    assert "time limit" in late.reason
 
 
 def test_confirm_believes_no_impossible_point():
@@ -255,14 +257,6 @@ def test_confirm_believes_no_impossible_point():
         assert not found.exact
     with pytest.raises(ValueError, match="2 values for 1 variables"):
         confirm(narrow, proposal(0, 0))
-
-
-def test_confirm_leaves_what_it_cannot_prove():
-    unknown = LinearOutcome(Status.UNKNOWN, None, None, 0.0, "x", reason="time")
-    assert confirm(mixed(), unknown) is unknown
-    late = confirm(mixed(), proposal(0, 0, 1), time_limit=0)
-    assert late.status is Status.UNKNOWN
-    assert "time limit" in late.reason
 
 
 @given(linear_models(integer=True))

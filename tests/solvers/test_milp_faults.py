@@ -51,7 +51,7 @@ def answer_of(text: str) -> str:
     return f"open(solution, 'w').write({text!r})\n"
 
 
-def test_an_engines_infeasible_is_no_proof(fake_cbc):
+def test_an_engines_infeasible_or_unbounded_is_no_proof(fake_cbc):
     fake_cbc(answer_of("Infeasible - objective value 0.0\n"))
     model = small_knapsack()
     outcome = solve_milp(model, engine="cbc")
@@ -59,6 +59,13 @@ def test_an_engines_infeasible_is_no_proof(fake_cbc):
     assert not outcome.exact
     assert confirm(model, outcome) == outcome
     assert not confirm(model, outcome).exact
+    fake_cbc(answer_of("Unbounded - objective value 0\n"))
+    outcome = solve_milp(small_knapsack(), engine="cbc")
+    assert outcome.status is Status.INFEASIBLE_OR_UNBOUNDED
+    engine = highs_module.new_highs()
+    engine.addVar(0, highspy.kHighsInf)
+    engine.changeColCost(0, -1.0)
+    assert highs_module.run(engine) is Status.INFEASIBLE_OR_UNBOUNDED
 
 
 def test_an_infeasible_relaxation_is_proved():
@@ -117,16 +124,6 @@ def test_impossible_points_are_dropped(fake_cbc, columns, fault):
     assert outcome.status is Status.UNKNOWN
     assert outcome.values is None
     assert fault in outcome.reason
-
-
-def test_unbounded_and_infeasible_are_kept_apart(fake_cbc):
-    fake_cbc(answer_of("Unbounded - objective value 0\n"))
-    outcome = solve_milp(small_knapsack(), engine="cbc")
-    assert outcome.status is Status.INFEASIBLE_OR_UNBOUNDED
-    engine = highs_module.new_highs()
-    engine.addVar(0, highspy.kHighsInf)
-    engine.changeColCost(0, -1.0)
-    assert highs_module.run(engine) is Status.INFEASIBLE_OR_UNBOUNDED
 
 
 @needs_cbc
@@ -191,14 +188,11 @@ def lives(pid: int) -> bool:
     return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-def test_a_killed_child_is_unknown(monkeypatch):
+def test_a_killed_child_is_unknown_and_our_own_error_is_one(monkeypatch):
     monkeypatch.setattr(engines, "solve", lambda *_: os.abort())
     outcome = solve_milp(small_knapsack())
     assert outcome.status is Status.UNKNOWN
     assert "SIGABRT" in outcome.reason
-
-
-def test_our_own_errors_are_not_the_engines(monkeypatch):
     monkeypatch.setattr(engines, "solve", lambda *_: [][1])
     with pytest.raises(RuntimeError, match="IndexError"):
         solve_milp(small_knapsack())

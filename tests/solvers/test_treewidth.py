@@ -114,7 +114,7 @@ def test_the_tree_is_a_decomposition(case) -> None:
         assert nx.is_connected(graph.subgraph(holds))
 
 
-def test_a_wide_formula_is_refused_with_its_width() -> None:
+def test_wide_formulas_and_large_tables_are_refused_with_their_size():
     clique = [[i, j] for i in range(1, 26) for j in range(1, i)]
     with pytest.raises(TooWideError, match=r"width 24 .*more than 22"):
         solve_by_treewidth(clique, 25)
@@ -123,9 +123,6 @@ def test_a_wide_formula_is_refused_with_its_width() -> None:
     grid += [[15 * i + j + 1, 15 * i + j + 16] for i in range(14) for j in range(15)]
     with pytest.raises(TooWideError, match=r"width \d+ or more .*more than 8"):
         solve_by_treewidth(grid, 225, max_width=8)
-
-
-def test_large_tables_are_refused_with_their_size() -> None:
     clique = [[i, j] for i in range(1, 17) for j in range(1, i)]
     with pytest.raises(TooWideError, match=r"width 15: tables of 0\.7"):
         solve_by_treewidth(clique, 16, max_bytes=2**19)

@@ -40,18 +40,21 @@ SHARED = (  # one observation, opposite wishes: only a mixture does
 )
 
 
-@given(multi_problems(), st.sampled_from([0.5, 0.1]))
+SIZES = deep({"max_sets": 6, "max_observations": 4, "max_rows": 8}, {})
+
+
+@given(multi_problems(**SIZES), st.sampled_from([0.5, *deep([0.3, 0.05], []), 0.1]))
 @example(MultiProblem(1, 2, SHARED), 0.1)
-@settings(max_examples=deep(60, 5), deadline=None)  # hundreds of calls
+@settings(max_examples=deep(500, 5), deadline=None)  # hundreds of calls
 def test_multiplicative_weights_keep_their_promise(problem, epsilon):
     result = verify_multi(by_weights, problem, epsilon_feas=epsilon)
     assert result.honoured
     assert 1 <= result.calls <= result.call_bound
 
 
-@given(multi_problems(), st.sampled_from([0.5, 0.01, 1e-6, 1e-9, 1e-20]))
+@given(multi_problems(**SIZES), st.sampled_from([0.5, 0.01, 1e-6, 1e-9, 1e-20]))
 @example(MultiProblem(1, 2, SHARED), 1e-30)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=500, deadline=None)
 def test_column_generation_keeps_its_promise_at_any_accuracy(problem, epsilon):
     result = verify_multi(by_columns, problem, epsilon_feas=epsilon)
     assert result.honoured
@@ -66,20 +69,6 @@ def test_deterministic_policy_or_none(problem, epsilon):
     assert result.status is not MultiStatus.UNKNOWN
     if result.feasible:
         assert result.honoured
-
-
-@pytest.mark.long
-@given(
-    multi_problems(max_sets=6, max_observations=4, max_rows=8),
-    st.sampled_from([0.3, 0.1, 0.05]),
-)
-@settings(max_examples=500, deadline=None)
-def test_both_methods_on_500_problems(problem, epsilon):
-    weights = verify_multi(by_weights, problem, epsilon_feas=epsilon)
-    assert weights.calls <= weights.call_bound
-    columns = verify_multi(by_columns, problem, epsilon_feas=epsilon)
-    assert weights.honoured
-    assert columns.honoured
 
 
 def mixed_problem(seed, n_sets, size=6, slack=0.0):

@@ -27,7 +27,9 @@ from scipy.optimize import minimize
 accuracies = st.sampled_from([0.1, 1e-9, 1e-40])
 
 
-def check_both(problem, epsilon):
+@given(least_squares_problems(max_rows=12, max_observations=8), accuracies)
+@settings(max_examples=500)
+def test_tabular_oracles_agree_and_are_exact(problem, epsilon):
     n, size = len(problem.data), problem.n_observations
     fast = verify_least_squares(
         least_squares, problem, epsilon_sub=epsilon, operations=3 * n + size
@@ -43,19 +45,6 @@ def check_both(problem, epsilon):
     assert np.allclose(fast.function.values, plain.function.values, atol=1e-12)
     if fast.function.exact is not None:
         assert fast.function.exact == plain.function.exact
-
-
-@given(least_squares_problems(), accuracies)
-@settings(max_examples=80)
-def test_tabular_oracles_agree_and_are_exact(problem, epsilon):
-    check_both(problem, epsilon)
-
-
-@pytest.mark.long
-@given(least_squares_problems(max_rows=12, max_observations=8), accuracies)
-@settings(max_examples=500)
-def test_tabular_oracles_on_500_problems(problem, epsilon):
-    check_both(problem, epsilon)
 
 
 @given(least_squares_problems(max_observations=3))

@@ -36,7 +36,9 @@ def expectation(codes, weights=None):
     return Functional.expectation(EmpiricalMeasure(codes, weights=weights))
 
 
-def check_all_three(problem):
+@given(lp_problems(max_observations=6, max_constraints=6))
+@settings(max_examples=500)
+def test_the_three_implementations_agree(problem):
     exact = lp(
         TabularValueClass(problem.n_observations),
         problem.objective,
@@ -52,20 +54,6 @@ def check_all_three(problem):
     )
     assert slow.honoured
     assert slow.iterations <= slow.iteration_bound
-    return exact
-
-
-@given(lp_problems())
-@settings(max_examples=60)
-def test_the_three_implementations_agree(problem):
-    check_all_three(problem)
-
-
-@pytest.mark.long
-@given(lp_problems(max_observations=6, max_constraints=6))
-@settings(max_examples=500)
-def test_the_three_implementations_agree_on_500_programs(problem):
-    check_all_three(problem)
 
 
 @given(lp_problems(max_observations=3))

@@ -121,16 +121,13 @@ def test_any_mdp_has_a_graph():
     assert mdp_from_graph(built) == mdp
 
 
-def test_parallel_actions_are_not_merged():
-    """Two actions between the same states, which a plain DiGraph would merge."""
+def test_parallel_actions_stay_apart_and_colliding_names_are_refused():
+    # Two actions between the same states, which a plain DiGraph would merge.
     mdp = TabularMDP.from_lists(
         [("s", 1, [("a", 0, {"t": 1}), ("b", 1, {"t": 1})]), ("t", 2, [("end", 0, {})])]
     )
     assert graph_from_mdp(mdp).number_of_edges() == 5
     assert mdp_from_graph(graph_from_mdp(mdp)) == mdp
-
-
-def test_colliding_names_are_refused():
     mdp = TabularMDP.from_lists(
         [("s", 1, [("a", 0, {"s a": 1})]), ("s a", 2, [("end", 0, {})])]
     )
@@ -234,11 +231,17 @@ def test_validation_names_what_is_wrong(change, message):
         mdp_from_graph(g)
 
 
-def test_a_right_graph_has_no_problem():
+def test_right_graphs_have_no_problem_within_their_rewards():
     validate_graph(small_graph())
     validate_graph(small_graph(), reward_lower=0, reward_upper=1)
     with pytest.raises(ValueError, match="node 11: reward 1 is above"):
         validate_graph(small_graph(), reward_upper=Fraction(1, 2))
+    for variant in (Variant.NORMALIZED, Variant.GAP, Variant.ALL_LEVELS):
+        built = graph(Family(as_three_sat(ALL_EIGHT, 3), variant))
+        validate_graph(built, reward_lower=0, reward_upper=1)
+    paper = graph(Family(as_three_sat(ALL_EIGHT, 3)))
+    with pytest.raises(ValueError, match=r"s0 \[try C1\]': reward -1/8 is below 0"):
+        validate_graph(paper, reward_lower=0)
 
 
 @pytest.mark.parametrize("kind", [nx.Graph, nx.MultiDiGraph])
@@ -263,12 +266,3 @@ def test_damage_to_a_family_is_found(family, data):
         built.add_edge(*new, probability=Fraction(1, 3))
     with pytest.raises(ValueError):
         validate_graph(built)
-
-
-def test_rewards_of_normalized_are_in_the_unit_interval():
-    for variant in (Variant.NORMALIZED, Variant.GAP, Variant.ALL_LEVELS):
-        built = graph(Family(as_three_sat(ALL_EIGHT, 3), variant))
-        validate_graph(built, reward_lower=0, reward_upper=1)
-    paper = graph(Family(as_three_sat(ALL_EIGHT, 3)))
-    with pytest.raises(ValueError, match=r"s0 \[try C1\]': reward -1/8 is below 0"):
-        validate_graph(paper, reward_lower=0)

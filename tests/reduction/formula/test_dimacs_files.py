@@ -55,10 +55,17 @@ def test_damaged_compression(tmp_path, compression):
         read_dimacs(path)
 
 
-def test_several_gzip_members_in_a_row(tmp_path):
+def test_gzip_members_and_single_bytes_are_one_text(tmp_path):
     path = tmp_path / "f"
     path.write_bytes(gzip.compress(b"p cnf 2 2\n1 0\n2") + gzip.compress(b" 0\n"))
     assert list(read_dimacs(path).formula.clauses()) == [(1,), (2,)]
+    text = b"p cnf 3 2\n1 -3 0\n2 0\n"
+    reader, writer = os.pipe()
+    os.write(writer, text)
+    os.close(writer)
+    with open(reader, "rb", buffering=0) as pipe:
+        file = parse_dimacs(iter(lambda: pipe.read(1), b""))
+    assert len(file.formula) == 2
 
 
 @pytest.mark.parametrize(
@@ -95,16 +102,6 @@ def test_closed_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(OSError, match="standard input is closed"):
         read_dimacs("-")
-
-
-def test_a_pipe_that_gives_single_bytes():
-    text = b"p cnf 3 2\n1 -3 0\n2 0\n"
-    reader, writer = os.pipe()
-    os.write(writer, text)
-    os.close(writer)
-    with open(reader, "rb", buffering=0) as pipe:
-        file = parse_dimacs(iter(lambda: pipe.read(1), b""))
-    assert len(file.formula) == 2
 
 
 def test_files_that_cannot_be_read(tmp_path):

@@ -154,13 +154,10 @@ def test_a_long_clause():
     assert np.count_nonzero(~nothing) == 1
 
 
-def test_hard_clauses_are_refused():
+def test_hard_clauses_and_too_many_fresh_variables_are_refused():
     formula = Formula.from_clauses([(1,), (2,)], hard=[False, True])
     with pytest.raises(ValueError, match="clause 1 is hard"):
         formula.three_sat()
-
-
-def test_too_many_fresh_variables():
     widths = np.array([6, 6])
     literals = np.arange(1, 13, dtype=np.int32)
     assert _chains(MAX_VARIABLE - 6, widths, literals)[0] == MAX_VARIABLE

@@ -128,12 +128,9 @@ def test_eight_clauses():
         assert optimum(family.parameters, 1) == Fraction(expected)
 
 
-def test_four_values_with_the_default_penalty_of_paper():
+def test_possible_optima_by_hand():
     found = possible_optima(Parameters(Variant.PAPER, Fraction(1, 91), 91))
     assert found == [1 - Fraction(k, 273) for k in range(4)]
-
-
-def test_gap_is_affine():
     gap = Parameters(Variant.GAP, Fraction(1, 4), 9)
     assert possible_optima(gap) == [1 - Fraction(u, 36) for u in range(5)]
 
@@ -187,16 +184,13 @@ def test_rounding_finds_the_nearest(given_parameters, data):
             round_to_possible(given_parameters, float(value) + off, accuracy)
 
 
-def test_rounding_sees_both_neighbours_of_a_value_above_one():
-    """Both 1 and 55/56 lie within 0.2 of 1.09; found by the test above."""
+def test_rounding_sees_both_neighbours_and_refuses_a_finer_lattice():
+    # Both 1 and 55/56 lie within 0.2 of 1.09; found by the test above.
     gap = Parameters(Variant.GAP, Fraction(1, 4), 14)
     with pytest.raises(ValueError, match="ambiguous"):
         round_to_possible(gap, 1.09375, 0.2)
     assert round_to_possible(gap, 1.09375, 0.1).value == 1
-
-
-def test_rounding_refuses_a_lattice_finer_than_the_accuracy():
-    """A million clauses: steps of 3.3e-7 are below an engine's 1e-6."""
+    # A million clauses: steps of 3.3e-7 are below an engine's 1e-6.
     fine = Parameters(Variant.PAPER, Fraction(1, 2), 10**6)
     with pytest.raises(ValueError, match="ambiguous"):
         round_to_possible(fine, 1.0)

@@ -55,29 +55,16 @@ def written_optimum(built, folder, extension, engine="highs"):
     return -outcome.objective
 
 
-@pytest.mark.parametrize(
-    ("engine", "extension"), spread(itertools.product(ENGINES, WRITERS), 1)
-)
-def test_a_satisfiable_formula_of_satlib(tmp_path, extension, engine):
-    built = build(family_of("satlib/uf20-01.cnf"), "strengthened")
-    value = written_optimum(built, tmp_path, extension, engine)
-    assert value == pytest.approx(1, abs=1e-7)
-
-
+@pytest.mark.parametrize("engine", spread(ENGINES, 1))
 @pytest.mark.parametrize("extension", spread(WRITERS, 1))
-def test_the_eight_clauses_word_for_word(tmp_path, extension):
-    built = build(family_of("cadical/full3.cnf"), "faithful")
-    value = written_optimum(built, tmp_path, extension)
-    assert value == pytest.approx(23 / 24, abs=1e-7)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("extension", WRITERS)
-@pytest.mark.parametrize("engine", ENGINES[1:])
-def test_the_eight_clauses_word_for_word_by_cbc(tmp_path, extension, engine):
-    built = build(family_of("cadical/full3.cnf"), "faithful")
+@pytest.mark.parametrize(
+    ("name", "formulation", "expected"),
+    [("satlib/uf20-01", "strengthened", 1), ("cadical/full3", "faithful", 23 / 24)],
+)
+def test_known_optima(tmp_path, name, formulation, expected, extension, engine):
+    built = build(family_of(f"{name}.cnf"), formulation)
     value = written_optimum(built, tmp_path, extension, engine)
-    assert value == pytest.approx(23 / 24, abs=1e-7)
+    assert value == pytest.approx(expected, abs=1e-7)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -80,38 +80,22 @@ def of_turn(choices, variant):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @given(data=st.data())
-@settings(max_examples=deep(10, 2))  # three MILPs and all policies
+@settings(max_examples=deep(60, 2))  # three MILPs and all policies
 def test_theorem_o(variant, data):
-    family = data.draw(solvable_families(variant=variant, max_clauses=2))
+    sizes = {"max_clauses": deep(4, 2)}
+    family = data.draw(solvable_families(variant=variant, **sizes))
     check_theorem_o(family, of_turn(ALL, variant))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @given(data=st.data())
-@settings(max_examples=deep(6, 2))  # some MILPs each
+@settings(max_examples=deep(60, 2))  # some MILPs each
 def test_theorem_o_without_policies(variant, data):
     """More clauses than brute force over policies or `faithful` could take."""
-    sizes = {"max_variables": 5, "max_clauses": 9, "max_width": 5}
+    most = {"variables": deep(6, 5), "clauses": deep(16, 9), "width": deep(6, 5)}
+    sizes = {f"max_{what}": number for what, number in most.items()}
     family = data.draw(solvable_families(variant=variant, **sizes))
     check_theorem_o(family, of_turn(FAST, variant))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("variant", VARIANTS)
-@given(data=st.data())
-@settings(max_examples=60)
-def test_theorem_o_at_length(variant, data):
-    check_theorem_o(data.draw(solvable_families(variant=variant)), ALL)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("variant", VARIANTS)
-@given(data=st.data())
-@settings(max_examples=60)
-def test_theorem_o_at_length_without_policies(variant, data):
-    sizes = {"max_variables": 6, "max_clauses": 16, "max_width": 6}
-    family = data.draw(solvable_families(variant=variant, **sizes))
-    check_theorem_o(family, FAST)
 
 
 @pytest.mark.parametrize(

@@ -113,11 +113,13 @@ def test_branch_and_bound_proves_the_critical_tolerance(clauses, variant) -> Non
         assert proved.by == "branch and bound"  # the bound is not attained here
 
 
-def test_paper_bound_is_attained_by_some_formulas_only() -> None:
+def test_bounds_that_some_formulas_attain_and_satisfiable_ones_do_not_need():
     one = critical_tolerance(family_of(ONE_VARIABLE, "paper"), 1, prove=True)
     assert (one.lower, one.value) == (Fraction(1, 14), Fraction(1, 11))
     four = critical_tolerance(family_of(TWO_VARIABLES, "paper"), 1)
     assert four.value == four.lower == Fraction(1, 20)
+    found = critical_tolerance(family_of(SATISFIABLE, "paper"), 0)
+    assert (found.value, found.exact, found.by) == (0, True, "closed form")
 
 
 def test_one_bound_is_that_of_trying_a_clause_or_a_variable() -> None:
@@ -152,11 +154,6 @@ def test_wrong_claims_about_u_are_caught() -> None:
         critical_tolerance(family, 0, prove=True)
     with pytest.raises(ValueError, match=r"weight 2 is outside 0\.\.1"):
         critical_tolerance(family, 2)
-
-
-def test_the_least_tolerance_of_a_satisfiable_formula_is_none() -> None:
-    found = critical_tolerance(family_of(SATISFIABLE, "paper"), 0)
-    assert (found.value, found.exact, found.by) == (0, True, "closed form")
 
 
 def test_limits_and_ceilings() -> None:

@@ -124,8 +124,8 @@ def test_contract_of_back_for_any_feasible_pair(family, data):
         assert_contract(family, pair)
 
 
-def test_literals_below_one_half_are_not_rounded_by_themselves():
-    """g(x3^1) = 2/5 makes [solve] worth 4/5; x3 = 0 would leave 2/3."""
+def test_small_literals_are_flipped_as_the_value_needs():
+    # g(x3^1) = 2/5 makes [solve] worth 4/5; x3 = 0 would leave 2/3.
     family = Family(as_three_sat([[1, 2, 3]], 3))
     pair = complete(family, [0, 0, Fraction(2, 5)], [0], family.layout.solve)
     assert check(family, pair) == Fraction(4, 5)
@@ -134,10 +134,7 @@ def test_literals_below_one_half_are_not_rounded_by_themselves():
     pair = complete(negated, [0, 0, Fraction(3, 5)], [0], negated.layout.solve)
     assert check(negated, pair) == Fraction(4, 5)
     assert back(negated, pair).tolist() == [False, False, False]
-
-
-def test_the_largest_of_three_small_literals_is_flipped():
-    """Flipping another than x2 leaves less than the pair has."""
+    # Flipping another than x2 leaves less than the pair has.
     family = Family(as_three_sat([[1, 2, 3]], 3))
     literals = [Fraction(1, 10), Fraction(4, 10), Fraction(2, 10)]
     pair = complete(family, literals, [1], family.layout.solve)
@@ -253,23 +250,17 @@ def test_unsatisfiable_certificates(variant):
     assert check(family, forward(family, [1, 0, 1])) == optimum(family.parameters, 1)
 
 
-def test_the_cap_takes_a_clause_that_is_satisfied():
+def test_which_action_the_pair_of_an_assignment_takes():
     clauses = [[1, 1, 1], [-1, -1, -1], [2, 2, 2], [-2, -2, -2]]
     family = Family(as_three_sat(clauses, 2), "paper", Fraction(1, 10))
     pair = forward(family, [0, 0])
     assert check(family, pair) == Fraction(9, 10)
     assert pair.policy[0] == family.layout.try_clause(1)
-
-
-def test_a_tie_goes_to_solve():
-    """u = 3 of 24 with p = 1/24: both give 23/24, and [solve] tells more."""
+    # u = 3 of 24 with p = 1/24: both give 23/24, and [solve] tells more.
     family = Family(as_three_sat(ALL_EIGHT * 3, 3))
     pair = forward(family, [1, 1, 0])
     assert check(family, pair) == Fraction(23, 24)
     assert pair.policy[0] == family.layout.solve
-
-
-def test_nothing_satisfied_still_gives_a_pair():
     family = Family(as_three_sat([[1, 1, 1], [1, 2, 2]], 2), "paper", Fraction(1, 10))
     pair = forward(family, [0, 0])
     assert check(family, pair) == Fraction(2, 3)

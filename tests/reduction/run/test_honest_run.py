@@ -101,11 +101,14 @@ def test_a_run_with_random_ties_can_be_had_again() -> None:
     assert honest_run(family, optimiser=BranchAndBound()).seed is None
 
 
-def test_the_engine_does_as_well() -> None:
+def test_the_engine_does_as_well_and_members_need_a_value_a_variable():
     family = Family(as_three_sat(ONE_VARIABLE, 1), "normalized")
     run = honest_run(family, optimiser=Milp(time_limit=60))
     assert run.result.status == "finished"
     assert run.result.rounds[-1].optimum == run.optimal_value
+    family = Family(as_three_sat(ONE_VARIABLE, 1))
+    with pytest.raises(ValueError, match="1 truth values"):
+        honest_run(family, [True, False])
 
 
 def test_kinds_of_constraints() -> None:
@@ -134,9 +137,3 @@ def test_kinds_of_constraints() -> None:
     assert stated == (
         ["start", *["clause"] * 3, *["pair"] * 2, *["variable"] * 2, "bottom"]
     )
-
-
-def test_members_must_have_a_value_a_variable() -> None:
-    family = Family(as_three_sat(ONE_VARIABLE, 1))
-    with pytest.raises(ValueError, match="1 truth values"):
-        honest_run(family, [True, False])

@@ -31,12 +31,22 @@ def failed(moves, number):
     return run.rounds[number - 1]
 
 
-def test_a_pair_that_is_not_optimal_is_named():
+def test_a_pair_a_value_or_an_action_that_is_wrong_is_named():
     changes = dict(next(schedule(FAMILY)).changes)
     changes[0] = Setting(changes[0].action, Fraction(9, 10))
     done = failed(altered(FAMILY, 1, changes=changes), 1)
     assert not done.checks.maximiser
     assert "g(s0) is 9/10, not the optimum 1" in done.failures[0]
+    changes = dict(list(schedule(FAMILY))[2].changes)
+    high = Fraction(3, 2)
+    changes[FAMILY.literal_state(0, 1)] = Setting(0, high, (high,))
+    done = failed(altered(FAMILY, 3, changes=changes), 3)
+    assert "the Q-values at x1^1 leave [0, 1]" in done.failures[0]
+    changes = dict(next(schedule(FAMILY)).changes)
+    zero, one = Fraction(0), Fraction(1)
+    changes[2] = Setting(0, zero, (zero, one, zero, zero, zero, zero, zero))
+    done = failed(altered(FAMILY, 1, changes=changes), 1)
+    assert "the action at C2 is not greedy" in done.failures[0]
 
 
 def test_a_broken_constraint_is_named_until_it_is_mended():
@@ -48,22 +58,6 @@ def test_a_broken_constraint_is_named_until_it_is_mended():
     assert line in run.rounds[1].failures[0]
     # in round 3 x_1 rises to 1, and with it the clause is set anew
     assert run.rounds[2].checks.maximiser
-
-
-def test_a_value_out_of_range_is_named():
-    changes = dict(list(schedule(FAMILY))[2].changes)
-    high = Fraction(3, 2)
-    changes[FAMILY.literal_state(0, 1)] = Setting(0, high, (high,))
-    done = failed(altered(FAMILY, 3, changes=changes), 3)
-    assert "the Q-values at x1^1 leave [0, 1]" in done.failures[0]
-
-
-def test_an_action_that_is_not_greedy_is_named():
-    changes = dict(next(schedule(FAMILY)).changes)
-    zero, one = Fraction(0), Fraction(1)
-    changes[2] = Setting(0, zero, (zero, one, zero, zero, zero, zero, zero))
-    done = failed(altered(FAMILY, 1, changes=changes), 1)
-    assert "the action at C2 is not greedy" in done.failures[0]
 
 
 def test_a_level_without_error_is_named():

@@ -39,10 +39,18 @@ def vote(value) -> RouteResult:
     return RouteResult("optimal", 0.0, finished=True, value=value, lower=value)
 
 
-def test_nothing_proves_nothing() -> None:
+def test_a_verdict_without_a_good_witness_leaves_the_optimum_open():
     found = combine(PAPER8, {})
     assert (found.satisfiable, found.unsatisfied, found.optimum) == (None, None, None)
     assert found.optimum_by == found.contradictions == ()
+    found = combine(PAPER8, {"sat": unsatisfiable()})
+    assert found.satisfiable is False
+    assert found.optimum is None
+    assert found.optimum_by == ()
+    worse = witness(theorem_o(PAPER8, 2))
+    found = combine(PAPER8, {"sat": unsatisfiable(), "witness": worse})
+    assert found.satisfiable is False
+    assert found.optimum is None
 
 
 def test_a_verdict_and_a_witness_prove_an_optimum_together() -> None:
@@ -52,20 +60,6 @@ def test_a_verdict_and_a_witness_prove_an_optimum_together() -> None:
     assert found.unsatisfied == 1
     assert found.optimum == value
     assert found.optimum_by == ("sat", "witness")
-
-
-def test_a_verdict_alone_leaves_the_optimum_open() -> None:
-    found = combine(PAPER8, {"sat": unsatisfiable()})
-    assert found.satisfiable is False
-    assert found.optimum is None
-    assert found.optimum_by == ()
-
-
-def test_a_worse_witness_leaves_the_optimum_open() -> None:
-    worse = witness(theorem_o(PAPER8, 2))
-    found = combine(PAPER8, {"sat": unsatisfiable(), "witness": worse})
-    assert found.satisfiable is False
-    assert found.optimum is None
 
 
 def test_a_verdict_proves_the_only_optimum_there_is_below_one() -> None:

@@ -56,19 +56,13 @@ def test_a_limit_leaves_it_open() -> None:
     assert "time limit" in decision.remarks[0]
 
 
-def test_unknown_engines_are_refused() -> None:
+def test_engines_assignments_and_costs_that_are_none_are_refused():
     with pytest.raises(ValueError, match="oracle"):
         decide(Instance.of(Formula.from_clauses([[1]])), "oracle")
-
-
-def test_an_assignment_that_is_no_model_shows_nothing() -> None:
     instance = Instance.of(Formula.from_clauses([[1, 2, 3], [-1]]))
     with pytest.raises(RuntimeError, match="3-SAT form gives a pair of value 5/6"):
         _confirm(instance, np.array([True, False, False]))
-
-
-def test_a_cost_that_its_assignment_does_not_have_is_refused() -> None:
-    """Where the penalty caps the optimum, 3 and 4 have the same."""
+    # Where the penalty caps the optimum, 3 and 4 have the same.
     instance = Instance.of(Formula.from_clauses([[1]] * 4 + [[-1]] * 4))
     model = np.array([True])
     assert shown(instance, 4, model, "optimal", ()).cost == 4

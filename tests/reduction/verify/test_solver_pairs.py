@@ -48,8 +48,8 @@ def milp_pair(family, form):
     return built.pair(outcome.values)
 
 
-@given(families(max_variables=2, max_clauses=2))
-@settings(max_examples=25)
+@given(families(max_variables=deep(3, 2), max_clauses=deep(4, 2)))
+@settings(max_examples=deep(150, 25))
 def test_enumeration_of_policies(family):
     found = enumerate_policies(family.program(), max_policies=10**6)
     assert found.optimum == check(family, found.pair)
@@ -64,25 +64,11 @@ def test_milp_on_small_families(form, family):
 
 
 @pytest.mark.parametrize("variant", spread(VARIANTS, 3))
-def test_milp_on_the_four_sign_patterns_of_two_variables(variant):
+def test_milp_on_all_sign_patterns_of_two_and_three_variables(variant):
     clauses = [[1, 2, 2], [1, -2, -2], [-1, 2, 2], [-1, -2, -2]]
-    family = Family(as_three_sat(clauses, 2), variant)
-    assert_comes_back(family, milp_pair(family, "value-policy"))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_milp_on_eight_clauses(variant):
-    family = Family(as_three_sat(ALL_EIGHT, 3), variant)
-    assert_comes_back(family, milp_pair(family, "value-policy"))
-
-
-@pytest.mark.long
-@given(families(max_variables=3, max_clauses=4))
-@settings(max_examples=150)
-def test_enumeration_of_more_policies(family):
-    found = enumerate_policies(family.program(), max_policies=10**6)
-    assert_comes_back(family, found.pair)
+    for patterns, n in [(clauses, 2), (ALL_EIGHT, 3)][: deep(2, 1)]:
+        family = Family(as_three_sat(patterns, n), variant)
+        assert_comes_back(family, milp_pair(family, "value-policy"))
 
 
 @pytest.mark.long

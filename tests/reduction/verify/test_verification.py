@@ -170,14 +170,11 @@ def test_a_limit_reached_is_unknown_and_no_fault() -> None:
     assert not answer.decided
 
 
-def test_too_many_members_are_unknown_at_once() -> None:
+def test_what_is_too_large_for_a_route_is_unknown_with_its_size():
     formula = Formula.from_clauses([[1, 2, 40]])
     answer = verify(formula, routes=["brute"])
     assert answer.routes["brute"].status == "unknown"
     assert "2^40" in answer.routes["brute"].reason
-
-
-def test_a_wide_formula_is_unknown_with_its_width() -> None:
     pairs = [[i, j] for i in range(1, 33) for j in range(1, i)]
     answer = verify(Formula.from_clauses(pairs), routes=["treewidth"])
     assert answer.routes["treewidth"].status == "unknown"
