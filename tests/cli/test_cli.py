@@ -248,16 +248,8 @@ def test_a_verb_loads_no_more_than_it_needs() -> None:
 
 
 def test_learning_one_algorithm_loads_no_other_and_no_solver_of_scipy() -> None:
-    line = [
-        "learn",
-        "valor",
-        "--env",
-        "lock",
-        "--classes",
-        "finite",
-        "--params",
-        "practical",
-    ]
+    classes = ["--classes", "finite", "--params", "practical"]
+    line = ["learn", "valor", "--env", "lock", *classes]
     code = (
         "import sys; from olivine.cli import main\n"
         f"sys.argv = ['olivine', *{line!r}]\n"
