@@ -72,8 +72,7 @@ def test_several_chains_without_ties():
 
 
 def test_average():
-    done = olivine("barrier", "average", "--contexts", 4, "--json", status=0)
-    record = done.record
+    record = olivine("barrier", "average", "--contexts", 4, "--json", status=0).record
     assert record["balanced_policies"] == 6
     assert record["policies"] == 16
     assert record["optimal_value"] == "1"

@@ -148,8 +148,7 @@ def test_multi_decides_files():
 def test_multi_names_bad_input():
     garbage = CASES / "odd" / "garbage.cnf"
     good = CASES / "cadical" / "full1.cnf"
-    done = olivine("multi", garbage, good, "--json", status=2)
-    bad, fine = done.records
+    bad, fine = olivine("multi", garbage, good, "--json", status=2).records
     assert "garbage.cnf" in bad["error"]
     assert fine["satisfiable"] is False
     hard = b"h 1 0\n1 -1 0\n"

@@ -21,8 +21,7 @@ def test_satisfied() -> None:
 
 
 def test_a_violation_refuses_the_run() -> None:
-    done = olivine(*LEARN, *WITHOUT, "--check-assumptions", "--json", status=2)
-    record = done.record
+    record = olivine(*LEARN, *WITHOUT, "--check-assumptions", "--json", status=2).record
     assert "value-realizability violated" in record["error"]
     assert "status" not in record
     found = record["assumptions"]["value-realizability"]

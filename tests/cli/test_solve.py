@@ -72,8 +72,7 @@ def test_odd_formulas_and_streams_have_answers(tmp_path):
 @pytest.mark.parametrize("variant", ["paper", "normalized", "gap", "all-levels"])
 def test_json(variant: str) -> None:
     file = CASES / "odd" / "width-four.cnf"
-    done = olivine("solve", file, "--variant", variant, "--json", status=10)
-    record = done.record
+    record = olivine("solve", file, "--variant", variant, "--json", status=10).record
     assert set(record) == {
         "file",
         "variables",

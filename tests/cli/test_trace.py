@@ -176,8 +176,7 @@ def test_bad_input(arguments, what: str) -> None:
 
 
 def test_strict_says_at_which_accuracy_it_decides() -> None:
-    record = olivine("trace", UF20, "--variant", "strict", "--json").record
-    found = record["decides"]
+    found = olivine("trace", UF20, "--variant", "strict", "--json").record["decides"]
     assert (found["exact_up_to"], found["least_share"]) == ("2/25", "1/91")
     # sigma/(180 + 40 sigma) = epsilon/(36 sqrt(M)), M = 20 + 91 + 1 states of level 2.
     assert found["rank"] == 112

@@ -33,8 +33,7 @@ HALF = Fraction(1, 2)
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10**6))
 def test_default_instances_have_states_worth_learning(seed):
-    env = make("random-finite", seed, states=3, actions=3, horizon=4)
-    truth = env.truth
+    truth = make("random-finite", seed, states=3, actions=3, horizon=4).truth
     for h in range(1, 5):
         assert truth.reachable(h) == frozenset(range(truth.n_states(h)))
         values = {truth.state_value(h, s) for s in range(truth.n_states(h))}
@@ -184,8 +183,7 @@ def test_floats_in_floats_out():
 
 
 def test_randomised_policies_that_return_floats_are_taken_as_they_are():
-    env = make("tabular", 0)
-    truth = env.truth
+    truth = make("tabular", 0).truth
 
     def coin(codes):
         return np.full((len(codes), 2), [0.25, 0.75])

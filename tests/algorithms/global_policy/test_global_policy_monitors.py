@@ -194,8 +194,7 @@ def mixed(share):
     def play(observations):
         rows = np.zeros((len(observations), 3))
         good = float(1 - share)
-        table = np.array([[1, 0, 0], [1, 0, 0], [1 - good, good, 0]])
-        rows[:] = table[observations]
+        rows[:] = np.array([[1, 0, 0], [1, 0, 0], [1 - good, good, 0]])[observations]
         return rows
 
     return play
