@@ -16,6 +16,7 @@ from olivine.reduction.formula.random_formula import random_ksat
 
 from tests.support.commands import CASES, olivine, run_olivine
 from tests.support.depth import spread
+from tests.support.refusals import refused
 
 FULL3 = CASES / "cadical" / "full3.cnf"
 ABSURD = 10**18
@@ -67,8 +68,7 @@ def test_a_limit_dropped_by_the_collector_is_told_at_the_end() -> None:
     steps: list[str] = []
     gc.callbacks.append(spin)
     try:
-        with pytest.raises(OutOfTimeError, match=r"0\.05 s"):
-            run()
+        refused(r"0\.05 s", run, error=OutOfTimeError)
     finally:
         gc.callbacks.remove(spin)
     assert steps == ["after the callback"]
@@ -85,8 +85,7 @@ def test_a_limit_holds_where_the_signal_comes_too_late(monkeypatch) -> None:
 
     monkeypatch.setattr("signal.setitimer", lambda *_: None)
     monkeypatch.setattr("olivine.cli.experiments.runs.PATIENCE", 1e6)
-    with pytest.raises(OutOfTimeError, match="limit"):
-        run()
+    refused("limit", run, error=OutOfTimeError)
 
 
 def test_a_limit_that_is_not_reached_changes_nothing() -> None:
@@ -152,15 +151,13 @@ def test_amounts_of_memory(text: str, amount: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "x", "2 XB", "-1GB", "0", "0.0GB", "9" * 30, "B"])
 def test_what_is_no_amount_of_memory(text: str) -> None:
-    with pytest.raises(ValueError, match="memory"):
-        memory.parse_bytes(text)
+    refused("memory", memory.parse_bytes, text)
     olivine("verify", FULL3, f"--memory={text}", status=2, err="--memory")
 
 
 def test_a_platform_that_cannot_limit_memory_says_so(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "resource", None)
-    with pytest.raises(ValueError, match="platform cannot limit"):
-        memory.parse_bytes("2GB")
+    refused("platform cannot limit", memory.parse_bytes, "2GB")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of address space")

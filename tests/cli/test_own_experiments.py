@@ -10,6 +10,7 @@ from olivine.algorithms import environments
 from olivine.algorithms.classes import FinitePolicyClass, FiniteValueClass
 
 from tests.support.commands import olivine as command
+from tests.support.refusals import refused
 
 SECRET = [1, 0]
 
@@ -93,8 +94,7 @@ def test_curves_of_a_name_are_those_of_the_command(tmp_path):
     assert without_times(ours) == without_times(found.rows)
     found.save(tmp_path / "curves.svg")
     assert "tabular: 2 seeds" in (tmp_path / "curves.svg").read_text()
-    with pytest.raises(ValueError, match="ends in"):
-        found.save(tmp_path / "curves.txt")
+    refused("ends in", found.save, tmp_path / "curves.txt")
 
 
 def test_a_comparison_of_a_name_is_that_of_the_command():
@@ -153,8 +153,7 @@ def test_classes_of_ones_own_by_algorithm_and_by_environment():
 )
 def test_refusals(arguments, options, words):
     for experiment in (olivine.curves, olivine.compare):
-        with pytest.raises(ValueError, match=words):
-            experiment(*arguments, **options)
+        refused(words, experiment, *arguments, **options)
 
 
 @pytest.mark.parametrize("verb", ["curves", "compare"])
@@ -220,8 +219,7 @@ def test_environments_of_python_are_named_alike():
         (3, "environment is int, which lacks name"),
     ):
         for verb in (olivine.curves, olivine.compare):
-            with pytest.raises(ValueError, match=words):
-                verb(given, "rmax", first_seed=3, seeds=1)
+            refused(words, verb, given, "rmax", first_seed=3, seeds=1)
 
 
 def test_a_sweep_takes_a_function_of_a_module(here):

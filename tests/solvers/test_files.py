@@ -26,6 +26,7 @@ from olivine.solvers.outcome import Status
 from tests.support.depth import deep, spread
 from tests.support.integer_programs import market_split, small_knapsack
 from tests.support.linear import brute_force_milp, linear_models
+from tests.support.refusals import refused
 
 WRITERS = {".lp": write_lp, ".mps": write_mps}
 # SCIP's LP reader refuses programs without rows, which the family never has.
@@ -117,8 +118,7 @@ def test_longer_numbers_are_refused_and_nothing_is_written(suffix, tmp_path):
     far = small_knapsack()
     far.set_objective([0], [Fraction(1, 10**20)], maximise=True)
     for model, where in ((heavy, "'heavy'"), (wide, "'wide'"), (far, "objective")):
-        with pytest.raises(ValueError, match=where):
-            write(model, path)
+        refused(where, write, model, path)
     assert path.read_text() == "before"
     assert os.listdir(tmp_path) == [path.name]
 
@@ -194,14 +194,11 @@ def test_what_cannot_be_read_is_told(engine, tmp_path):
     for suffix, text in ((".lp", "Minimize\n obj: + + x\n"), (".mps", "ROWS\n Q  r\n")):
         path = tmp_path / f"garbage{suffix}"
         path.write_text(text)
-        with pytest.raises(ValueError, match="cannot read it"):
-            read_optimum(path, engine)
+        refused("cannot read it", read_optimum, path, engine)
     path = tmp_path / "program.txt"
     path.write_text("")
-    with pytest.raises(ValueError, match="neither"):
-        read_optimum(path, engine)
-    with pytest.raises(ValueError, match="not available"):
-        read_optimum(path, "no engine")
+    refused("neither", read_optimum, path, engine)
+    refused("not available", read_optimum, path, "no engine")
 
 
 @pytest.mark.children
@@ -222,8 +219,7 @@ def test_reading_within_limits_of_time_and_memory(engine, tmp_path):
 def test_without_cbc_it_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(cbc, "cbc_path", lambda: None)
     assert "cbc" not in available_engines()
-    with pytest.raises(ValueError, match="'cbc' is not available"):
-        read_optimum(tmp_path / "program.lp", "cbc")
+    refused("'cbc' is not available", read_optimum, tmp_path / "program.lp", "cbc")
 
 
 def test_mps_keeps_to_fixed_columns_or_says_that_it_is_free():
@@ -281,7 +277,6 @@ def test_pipes_and_folders_are_refused(tmp_path, write) -> None:
     (tmp_path / "link").symlink_to("pipe")
     (tmp_path / "folder").mkdir()
     for name in ("pipe", "link", "folder"):
-        with pytest.raises(OSError, match=name):
-            write(tiny_model(), tmp_path / name)
+        refused(name, write, tiny_model(), tmp_path / name, error=OSError)
     assert stat.S_ISFIFO((tmp_path / "pipe").lstat().st_mode)
     assert len(list(tmp_path.iterdir())) == 3

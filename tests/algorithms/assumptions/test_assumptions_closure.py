@@ -14,6 +14,8 @@ from olivine.algorithms.assumptions.checks import violating_classes
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite_makers import random_finite
 
+from tests.support.refusals import refused
+
 PR, VR, PV, PC = NAMES
 ASKED = {"policy-value": (PR, VR, PV), "policy": (PR, VR, PC), "both": NAMES}
 
@@ -71,13 +73,8 @@ def test_refusals() -> None:
         make("tabular", 0, states=1, actions=1, horizon=1),
         np.random.default_rng(0),
     )
-    with pytest.raises(ValueError, match="kind: 'value'"):
-        complete_classes(env, rng, "value")
-    with pytest.raises(ValueError, match="size"):
-        complete_classes(env, rng, size=0)
-    with pytest.raises(ValueError, match="not finite"):
-        complete_classes(make("lock", 0), rng)
-    with pytest.raises(ValueError, match="violate: 'complete'"):
-        violating_classes(env, rng, "complete")
-    with pytest.raises(ValueError, match="no classes found"):
-        violating_classes(env, rng, PC)
+    refused("kind: 'value'", complete_classes, env, rng, "value")
+    refused("size", complete_classes, env, rng, size=0)
+    refused("not finite", complete_classes, make("lock", 0), rng)
+    refused("violate: 'complete'", violating_classes, env, rng, "complete")
+    refused("no classes found", violating_classes, env, rng, PC)

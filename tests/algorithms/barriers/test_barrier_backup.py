@@ -20,6 +20,7 @@ from olivine.algorithms.barriers.backup import (
 from olivine.algorithms.barriers.backup_runs import absolute, replay
 
 from tests.support.depth import deep
+from tests.support.refusals import refused
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 
@@ -200,8 +201,7 @@ def test_realizable_but_incomplete(H):
     ],
 )
 def test_parameters_out_of_range(arguments, word):
-    with pytest.raises(ValueError, match=word):
-        BackupBarrier(*arguments)
+    refused(word, BackupBarrier, *arguments)
 
 
 def test_erratum_19_epsilon_up_to_a_half_and_one_level():
@@ -210,8 +210,7 @@ def test_erratum_19_epsilon_up_to_a_half_and_one_level():
     assert extreme.environment().truth.optimal_value == 1
     assert extreme.environment().horizon == 2
     assert replay(extreme, Fraction(1)).action == B
-    with pytest.raises(ValueError, match="law"):
-        BackupBarrier(1, Fraction(3, 4))
+    refused("law", BackupBarrier, 1, Fraction(3, 4))
 
 
 def test_floats_must_hold_ties():
@@ -227,11 +226,7 @@ def test_floats_must_hold_ties():
 
 def test_bad_arguments_are_named():
     barrier = BackupBarrier(2, QUARTER)
-    with pytest.raises(ValueError, match=r"h: 3 is not in 1\.\.2"):
-        barrier.excess(3)
-    with pytest.raises(ValueError, match="n: 0"):
-        failure_probability(barrier, 0)
-    with pytest.raises(ValueError, match="mean"):
-        replay(barrier, Fraction(2))
-    with pytest.raises(ValueError, match="ties: 'none'"):
-        barrier.values("none")
+    refused(r"h: 3 is not in 1\.\.2", barrier.excess, 3)
+    refused("n: 0", failure_probability, barrier, 0)
+    refused("mean", replay, barrier, Fraction(2))
+    refused("ties: 'none'", barrier.values, "none")

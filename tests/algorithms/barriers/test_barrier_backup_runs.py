@@ -19,6 +19,7 @@ from olivine.algorithms.baselines.parameters import BACKUP, PSDP, practical_para
 from scipy.stats import binomtest
 
 from tests.support.depth import deep, spread
+from tests.support.refusals import refused
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 
@@ -121,18 +122,12 @@ def test_valor_learns_with_few_trajectories(H):
 def test_bad_arguments_are_named():
     barrier = BackupBarrier(2, QUARTER)
     rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match="n: 0"):
-        simulate(barrier, 0, 1, rng)
-    with pytest.raises(ValueError, match="runs: 0"):
-        simulate(barrier, 1, 0, rng)
-    with pytest.raises(ValueError, match="epsilon: 1/3"):
-        simulate(BackupBarrier(2, Fraction(1, 3)), 1, 1, rng)
-    with pytest.raises(ValueError, match="successes"):
-        clopper_pearson(3, 2)
-    with pytest.raises(ValueError, match="confidence"):
-        clopper_pearson(1, 2, 1.0)
-    with pytest.raises(ValueError, match="per_action: not together"):
-        parameters(barrier, 1, on_policy=True)
+    refused("n: 0", simulate, barrier, 0, 1, rng)
+    refused("runs: 0", simulate, barrier, 1, 0, rng)
+    refused("epsilon: 1/3", simulate, BackupBarrier(2, Fraction(1, 3)), 1, 1, rng)
+    refused("successes", clopper_pearson, 3, 2)
+    refused("confidence", clopper_pearson, 1, 2, 1.0)
+    refused("per_action: not together", parameters, barrier, 1, on_policy=True)
     with pytest.raises(ValueError, match="per_action: psdp has no"):
         practical_parameters(PSDP, HALF, HALF, M=1, K=1, H=1, per_action=True)
     assert clopper_pearson(5, 5) == (pytest.approx(0.025 ** (1 / 5)), 1.0)

@@ -43,6 +43,7 @@ from scipy.stats import beta
 
 from tests.support.baselines import Recorder, practical, run
 from tests.support.depth import spread
+from tests.support.refusals import refused
 
 NAMES = ("psdp", "fqi", "backup", "rmax")
 every = pytest.mark.parametrize("name", NAMES)
@@ -333,21 +334,16 @@ def test_roots_are_rounded_up(value) -> None:
 )
 def test_bad_theorem_parameters(chosen, word) -> None:
     fine = {"algorithm": "psdp", "eps": 0.3, "delta": 0.1, "M": 2, "K": 2, "H": 3}
-    with pytest.raises(ValueError, match=word):
-        theorem_parameters(**fine | chosen)
+    refused(word, theorem_parameters, **fine | chosen)
 
 
 def test_bad_practical_parameters() -> None:
-    with pytest.raises(ValueError, match="n: 0"):
-        practical_parameters("fqi", 0.3, 0.1, M=2, K=2, H=3, n=0)
-    with pytest.raises(ValueError, match="eps_sub"):
-        practical_parameters("fqi", 0.3, 0.1, M=2, K=2, H=3, eps_sub=0)
+    refused("n: 0", practical_parameters, "fqi", 0.3, 0.1, M=2, K=2, H=3, n=0)
+    refused("eps_sub", practical_parameters, "fqi", 0.3, 0.1, M=2, K=2, H=3, eps_sub=0)
     with pytest.raises(ValueError, match="on_policy"):
         practical_parameters("fqi", 0.3, 0.1, M=2, K=2, H=3, on_policy=True)
-    with pytest.raises(ValueError, match="m: 0"):
-        rmax_practical(0.3, 0.1, X=2, K=2, H=3, m=0)
-    with pytest.raises(ValueError, match="X: 0"):
-        rmax_theorem(0.3, 0.1, X=0, K=2, H=3)
+    refused("m: 0", rmax_practical, 0.3, 0.1, X=2, K=2, H=3, m=0)
+    refused("X: 0", rmax_theorem, 0.3, 0.1, X=0, K=2, H=3)
     assert isinstance(practical_parameters("fqi", 0.3, 0.1, M=2, K=2, H=3),
                       BatchParameters)  # fmt: skip
 
@@ -356,10 +352,8 @@ def test_what_does_not_fit_is_refused() -> None:
     env = make("random-finite", 0)
     rng = np.random.default_rng(0)
     policies = make_classes(env, "tabular", rng)[1]
-    with pytest.raises(ValueError, match="of fqi, not of psdp"):
-        psdp(env, policies, practical("fqi", env), rng)
+    refused("of fqi, not of psdp", psdp, env, policies, practical("fqi", env), rng)
     with pytest.raises(ValueError, match="X: 1 is too small"):
         rmax(env, rmax_practical(0.3, 0.1, X=1, K=2, H=3), rng)
     for horizon, actions in ((1, 2), (3, 1)):
-        with pytest.raises(ValueError, match="below 2"):
-            amplified(horizon, actions=actions)
+        refused("below 2", amplified, horizon, actions=actions)

@@ -26,6 +26,7 @@ from olivine.algorithms.environments.protocol import (
 from olivine.algorithms.mdp.tabular import random_tabular_mdp
 
 from tests.support.depth import deep
+from tests.support.refusals import refused
 
 HALF = Fraction(1, 2)
 
@@ -70,8 +71,7 @@ def test_stochastic_dynamics_are_refused_with_the_reason():
     )
     with pytest.raises(ValueError, match="valor: environment 'coin' has stochastic"):
         require_deterministic(env, "valor")
-    with pytest.raises(ValueError, match="stochastic"):
-        env.truth.state((0,))
+    refused("stochastic", env.truth.state, (0,))
     require_deterministic(make("tabular"), "valor")
 
 
@@ -97,8 +97,7 @@ def two_levels(reward=HALF, emitted=1, target="t", second="y"):
 )
 def test_bad_environments_are_refused(changes, message):
     from_lists(two_levels(second="z"))
-    with pytest.raises(ValueError, match=message):
-        from_lists(two_levels(**changes))
+    refused(message, from_lists, two_levels(**changes))
 
 
 def test_unreachable_or_impossible_rewards_do_not_count_as_returns():
@@ -129,10 +128,8 @@ def test_shapes_are_checked():
         ),
     ]
     for levels, start, message in cases:
-        with pytest.raises(ValueError, match=message):
-            FiniteModel(levels, 1, start)
-    with pytest.raises(ValueError, match="expected integers"):
-        FiniteLevel(one / 2, cube, cube, cube)
+        refused(message, FiniteModel, levels, 1, start)
+    refused("expected integers", FiniteLevel, one / 2, cube, cube, cube)
 
 
 @pytest.mark.parametrize(
@@ -168,8 +165,7 @@ def test_shapes_are_checked():
 )
 def test_bad_questions_are_refused_and_not_counted(call, message):
     env = make("random-finite", 0)
-    with pytest.raises(ValueError, match=message):
-        call(env, env.truth.optimal_policies(), np.random.default_rng(0))
+    refused(message, call, env, env.truth.optimal_policies(), np.random.default_rng(0))
     assert env.trajectories == 0
 
 
@@ -224,8 +220,7 @@ def test_the_registry_suggests_and_refuses(monkeypatch):
             f"distinct values in {deep(1000, 100)} attempts",
         ),
     ]:
-        with pytest.raises(ValueError, match=message):
-            call()
+        refused(message, call)
 
 
 def test_seeds_fix_environments_and_data():
@@ -246,8 +241,7 @@ def test_seeds_fix_environments_and_data():
     "given", [{}, {"n_codes": 2, "dimension": 2}, {"n_codes": 0}, {"dimension": -1}]
 )
 def test_an_observation_space_is_finite_or_continuous(given):
-    with pytest.raises(ValueError, match=r"observation space: n_codes .* exactly one"):
-        ObservationSpace(**given)
+    refused(r"observation space: n_codes .* exactly one", ObservationSpace, **given)
     assert ObservationSpace(n_codes=1).is_finite
     assert not ObservationSpace(dimension=1).is_finite
 
@@ -257,10 +251,8 @@ def test_states_have_a_next_state_for_each_action_but_the_last():
     for moves in (["end"], ["end"] * 3, []):
         first = ("start", {"x": 1}, {"x": [0, 0]}, moves)
         message = f"state 'start': {len(moves)} next states"
-        with pytest.raises(ValueError, match=message):
-            from_lists([[first], [ends]])
-    with pytest.raises(ValueError, match="state 'end': 2 next states"):
-        from_lists([[(*ends[:3], ["end", "end"])]])
+        refused(message, from_lists, [[first], [ends]])
+    refused("state 'end': 2 next states", from_lists, [[(*ends[:3], ["end", "end"])]])
 
 
 def test_a_start_of_weight_zero_is_no_second_start():

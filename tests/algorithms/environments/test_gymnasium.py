@@ -9,6 +9,8 @@ from olivine.algorithms.environments import names
 from olivine.reduction.family.environment import threesat
 from olivine.reduction.family.variants import Variant
 
+from tests.support.refusals import refused
+
 gymnasium = pytest.importorskip("gymnasium", reason="Gymnasium is not installed")
 spaces = gymnasium.spaces
 
@@ -124,19 +126,16 @@ def test_dictionaries_are_flattened_and_early_ends_stay():
     ],
 )
 def test_what_does_not_fit_is_refused(spoil, more, message):
-    with pytest.raises(ValueError, match=message):
-        olivine.from_gymnasium(Own(spoil), 2, **more)
+    refused(message, olivine.from_gymnasium, Own(spoil), 2, **more)
 
 
 def test_spaces_that_do_not_fit_are_refused():
     env = Own()
     env.action_space = spaces.Box(0, 1, (1,))
-    with pytest.raises(ValueError, match="only Discrete has finitely many"):
-        olivine.from_gymnasium(env, 2)
+    refused("only Discrete has finitely many", olivine.from_gymnasium, env, 2)
     env = Own()
     env.observation_space = spaces.Sequence(spaces.Discrete(2))
-    with pytest.raises(ValueError, match="space, a Sequence, has no vector of fixed"):
-        olivine.from_gymnasium(env, 2)
+    refused("space, a Sequence, has no vector of fixed", olivine.from_gymnasium, env, 2)
 
 
 @pytest.mark.parametrize("seen", [np.nan, "two", {"at": 0}, None])
@@ -144,8 +143,7 @@ def test_an_observation_outside_its_space_is_named(seen):
     env = Walk()
     env.step = lambda action: (seen, 0.1, False, False, {})
     message = r"step\(.\) gave observation .* one of the observation space, Discrete"
-    with pytest.raises(ValueError, match=message):
-        olivine.from_gymnasium(env, 3)
+    refused(message, olivine.from_gymnasium, env, 3)
 
 
 class Old:
@@ -166,10 +164,8 @@ class OldSeeds(Old):
 
 
 def test_what_does_not_fit_gymnasium_is_named_with_its_part():
-    with pytest.raises(ValueError, match=r"env: object is no .* lacks action_s"):
-        olivine.from_gymnasium(object(), 3)
-    with pytest.raises(ValueError, match=r"Old\.reset takes no seed, .* wrap"):
-        olivine.from_gymnasium(Old(), 3)
+    refused(r"env: object is no .* lacks action_s", olivine.from_gymnasium, object(), 3)
+    refused(r"Old\.reset takes no seed, .* wrap", olivine.from_gymnasium, Old(), 3)
     with pytest.raises(ValueError, match=r"OldSeeds: reset\(seed=\d+\) gave int"):
         olivine.from_gymnasium(OldSeeds(), 3)
     env = Own()
@@ -177,8 +173,7 @@ def test_what_does_not_fit_gymnasium_is_named_with_its_part():
                                          "more": spaces.Dict({"mission": Mission()})
                                          })  # fmt: skip
     message = "part 'more.mission' of the observation space, a Mission, .*ImgObsWrapper"
-    with pytest.raises(ValueError, match=message):
-        olivine.from_gymnasium(env, 2)
+    refused(message, olivine.from_gymnasium, env, 2)
 
 
 class Mission(spaces.Space):
@@ -215,8 +210,7 @@ def test_rewards_are_mapped_and_ended_episodes_pay_what_zero_becomes():
     result = olivine.learn("rmax", mapped, parameters="practical", n=10)
     assert result.policies[0](np.array([0])).tolist() == [1]
     assert walk(reward=lambda r: (r + 2) / 4, after_end=0).truth.optimal_value == 1
-    with pytest.raises(ValueError, match=r"ended early, and reward\(0.0\) gave 2.0"):
-        walk(reward=lambda r: r + 2)
+    refused(r"ended early, and reward\(0.0\) gave 2.0", walk, reward=lambda r: r + 2)
     with pytest.raises(ValueError, match=r"0\.0\) raised Zero.* unless `after_end` is"):
         walk(reward=lambda r: 1 / r + 1)
 
@@ -261,11 +255,9 @@ def test_a_simulator_and_a_drawn_process_become_gymnasium_environments():
         assert 0 <= reward <= 1
         assert not cut
     assert steps == 3
-    with pytest.raises(RuntimeError, match="call reset first"):
-        played.step(0)
+    refused("call reset first", played.step, 0, error=RuntimeError)
     played.reset()
-    with pytest.raises(ValueError, match="action: 99 is not in"):
-        played.step(99)
+    refused("action: 99 is not in", played.step, 99)
 
 
 def test_what_can_only_be_sampled_is_refused():
@@ -326,8 +318,7 @@ def test_a_picture_that_there_is_not_is_refused():
         ("rgb_array", "features, of which there is no picture; take render_mode='ans"),
     ):
         env = olivine.to_gymnasium(olivine.make("lock", 0, horizon=2), mode)
-        with pytest.raises(ValueError, match=message):
-            shown(env)
+        refused(message, shown, env)
     many = olivine.from_simulator(lambda: 0, lambda a: (0, 0), 2, 2, codes=300)
     with pytest.raises(ValueError, match="600 states, and a picture is of at"):
         shown(olivine.to_gymnasium(many, "rgb_array"))

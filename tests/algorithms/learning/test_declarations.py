@@ -28,6 +28,8 @@ from olivine.algorithms.learning.problem import Frame, Problem
 from olivine.algorithms.learning.tasks import by_kind, declare
 from olivine.reduction.family.environment import threesat
 
+from tests.support.refusals import refused
+
 
 @dataclass(frozen=True, kw_only=True)
 class Toy(Parameters):
@@ -69,8 +71,7 @@ def test_a_declaration_gives_defaults_json_and_settings():
     assert (p.n, p.share, p.slack, p.loud) == (30, Fraction(3, 20), None, False)
     p = ToyChoice(*SIZES, n=7, share=0.1, slack="1/3", loud=True)
     assert (p.n, p.share, p.slack, p.loud) == (7, Fraction(1, 10), Fraction(1, 3), True)
-    with pytest.raises(TypeError, match="unknown"):
-        ToyChoice(*SIZES, unknown=1)
+    refused("unknown", ToyChoice, *SIZES, unknown=1, error=TypeError)
     found = ToyChoice(*SIZES, slack=0.25).to_json()
     sizes = {"epsilon": 0.3, "delta": 0.1, "M": 2, "K": 3, "H": 2}
     right = {"version": "practical"} | sizes | {"share": 0.15, "whole": 0.25, "n": 30}
@@ -99,8 +100,7 @@ def test_a_declaration_gives_defaults_json_and_settings():
     ],
 )
 def test_declarations_check(change, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        ToyChoice(*SIZES, **change)
+    refused(message, ToyChoice, *SIZES, **change)
 
 
 @given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 9))
@@ -167,12 +167,10 @@ def test_an_algorithm_is_one_declaration() -> None:
     assert [type(event) for event in seen] == [Entered] * 2
     rng = np.random.default_rng(0)
     fixed = registry.Task(env, "theorem", "tabular", 0.3, 0.1, rng, {"n": 5})
-    with pytest.raises(ValueError, match="n: set by the theorem"):
-        entry.run(fixed)
+    refused("n: set by the theorem", entry.run, fixed)
     stochastic = threesat(rng)
     task = registry.Task(stochastic, "practical", "tabular", 0.3, 0.1, rng)
-    with pytest.raises(ValueError, match="stochastic hidden dynamics"):
-        entry.run(task)
+    refused("stochastic hidden dynamics", entry.run, task)
 
 
 def test_a_folder_is_found_by_its_name_in_modules(monkeypatch) -> None:
@@ -188,8 +186,7 @@ def test_a_folder_is_found_by_its_name_in_modules(monkeypatch) -> None:
         while_it_is_there.setattr(registry, "_ALGORITHMS", {})
         assert registry.get("toy-algorithm") is package.ALGORITHMS[0]
         assert registry.names()[-1] == "toy-algorithm"
-    with pytest.raises(ValueError, match="unknown algorithm 'toy-algorithm'"):
-        registry.get("toy-algorithm")
+    refused("unknown algorithm 'toy-algorithm'", registry.get, "toy-algorithm")
 
 
 def test_a_review_can_report_more_than_once() -> None:

@@ -17,6 +17,8 @@ from olivine.algorithms.lsvee.algorithm import Cells, risks, state_value_average
 from olivine.algorithms.lsvee.parameters import root_down
 from olivine.claims.instances import decoupled
 
+from tests.support.refusals import refused
+
 HALF = Fraction(1, 2)
 
 
@@ -97,10 +99,8 @@ def test_averages_on_features_decode_and_take_floats_as_they_are():
 def test_averages_refuse_what_is_missing():
     exact, floats = FiniteQClass([[[[1, 0]]]]), FiniteQClass([[[[0.5, 0.0]]]])
     data = EmpiricalMeasure([0])
-    with pytest.raises(ValueError, match="actions or rewards"):
-        Cells.of(exact, 1, data)
-    with pytest.raises(ValueError, match="floats"):
-        state_value_averages(floats, 1, data, [0])
+    refused("actions or rewards", Cells.of, exact, 1, data)
+    refused("floats", state_value_averages, floats, 1, data, [0])
 
 
 def test_the_theorems_constants():
@@ -148,8 +148,7 @@ def test_roots_are_rounded_down(value, exponent):
 )
 def test_bad_parameters(eps, delta, M, K, H, N, name):
     for kind in (LsveeTheorem, LsveePractical):
-        with pytest.raises(ValueError, match=name):
-            kind(eps, delta, M, K, H, N)
+        refused(name, kind, eps, delta, M, K, H, N)
 
 
 @pytest.mark.parametrize(
@@ -166,12 +165,9 @@ def test_bad_parameters(eps, delta, M, K, H, N, name):
     ],
 )
 def test_bad_practical_parameters(chosen):
-    with pytest.raises(ValueError, match=next(iter(chosen))):
-        LsveePractical(0.3, 0.1, 2, 2, 3, 4, **chosen)
-    with pytest.raises(ValueError, match="n_eval"):
-        LsveePractical(0.3, 0.1, 2, 2, 3, 4, n_exp=20, n_eval=10)
-    with pytest.raises(ValueError, match="version"):
-        LsveeTheorem(0.3, 0.1, 2, 2, 3, 4, "practical")
+    refused(next(iter(chosen)), LsveePractical, 0.3, 0.1, 2, 2, 3, 4, **chosen)
+    refused("n_eval", LsveePractical, 0.3, 0.1, 2, 2, 3, 4, n_exp=20, n_eval=10)
+    refused("version", LsveeTheorem, 0.3, 0.1, 2, 2, 3, 4, "practical")
     with pytest.raises(ValueError, match="level"):
         LsveeTheorem(0.3, 0.1, 2, 2, 3, 4).tolerance(4)
 

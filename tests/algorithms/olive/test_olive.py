@@ -29,6 +29,7 @@ from olivine.algorithms.olive_program.tiebreak import (
 )
 
 from tests.support.depth import deep, spread
+from tests.support.refusals import refused
 from tests.support.tabular import all_policies, mdps, pairs_of_q_functions
 
 HALF = Fraction(1, 2)
@@ -171,20 +172,16 @@ def test_tolerance_costs_at_most_epsilon(seed: int, tolerance: Fraction) -> None
 def test_rules_stops_and_finite_classes_that_are_none_are_refused():
     with pytest.raises(ValueError, match="at least the horizon times the tolerance"):
         olive_exact(drawn(0), tolerance=HALF, epsilon=HALF / 10)
-    with pytest.raises(ValueError, match="round limit -1"):
-        olive_exact(drawn(0), max_rounds=-1)
-    with pytest.raises(ValueError, match="no pair"):
-        FinitePairs([])
+    refused("round limit -1", olive_exact, drawn(0), max_rounds=-1)
+    refused("no pair", FinitePairs, [])
     pairs = [Pair.from_fractions([0] * n, [0] * n) for n in (1, 2)]
-    with pytest.raises(ValueError, match="differ in their number"):
-        FinitePairs(pairs)
+    refused("differ in their number", FinitePairs, pairs)
     assert len(FinitePairs(pairs[:1])) == 1
     errors = [HALF, Fraction(0), Fraction(1)]
     rules = {"first": 1, "last": 3, "largest": 3}
     for rule, level in rules.items():
         assert SolverTiebreak(rule).level(errors, [1, 3]) == level  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="unknown level rule 'worst'"):
-        SolverTiebreak("worst")  # type: ignore[arg-type]
+    refused("unknown level rule 'worst'", SolverTiebreak, "worst")  # type: ignore[arg-type]
 
 
 def all_own_values(mdp: TabularMDP) -> list[Pair]:

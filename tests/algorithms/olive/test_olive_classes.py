@@ -35,6 +35,7 @@ from olivine.algorithms.olive_program.sampled_program import (
 from olivine.algorithms.olive_program.tiebreak import RandomTiebreak
 
 from tests.support.depth import spread
+from tests.support.refusals import refused
 from tests.support.tabular import mdps, pairs, pairs_of_q_functions
 
 PRACTICAL = OliveParameters(
@@ -113,21 +114,16 @@ def test_what_does_not_fit_a_class_is_refused():
     with pytest.raises(ValueError, match="action that there is not"):
         FinitePairs([Pair.from_fractions([1, 0], [0, 1])]).maximise(program)
     functions = FiniteQClass([[[[0, 1]]]])
-    with pytest.raises(ValueError, match=r"levels: not all in 1\.\.1"):
-        pairs_of_class(functions, [2], [0])
-    with pytest.raises(ValueError, match="codes"):
-        pairs_of_class(functions, [1], [1])
+    refused(r"levels: not all in 1\.\.1", pairs_of_class, functions, [2], [0])
+    refused("codes", pairs_of_class, functions, [1], [1])
     lock, finite = make("lock", 0), make("random-finite", 0)
-    with pytest.raises(ValueError, match="feature vectors"):
-        LayeredEnvironment(lock)
+    refused("feature vectors", LayeredEnvironment, lock)
     other = make_q_class(
         make("random-finite", 0, observations=3), np.random.default_rng(0)
     )
-    with pytest.raises(ValueError, match="codes at level 1"):
-        LayeredEnvironment(finite, other)
+    refused("codes at level 1", LayeredEnvironment, finite, other)
     short = make_q_class(make("random-finite", 0, horizon=2), np.random.default_rng(0))
-    with pytest.raises(ValueError, match="level"):
-        LayeredEnvironment(finite, short)
+    refused("level", LayeredEnvironment, finite, short)
 
 
 def _chain():

@@ -17,6 +17,7 @@ from olivine.reduction.family.environment import threesat
 from scipy.stats import beta
 
 from tests.support.depth import spread
+from tests.support.refusals import refused
 
 
 def task(environment, *, seed=0, params="theorem", classes="finite", **settings):
@@ -222,17 +223,14 @@ def test_failures_are_results():
     ],
 )
 def test_bad_settings_are_refused(message, options) -> None:
-    with pytest.raises(ValueError, match=message):
-        run(make("random-finite", 0), **options)
+    refused(message, run, make("random-finite", 0), **options)
 
 
 def test_what_does_not_fit_is_refused_before_the_run() -> None:
     environment = make("lock", 0)
-    with pytest.raises(ValueError, match=r"n_train: .* take practical"):
-        run(environment)
+    refused(r"n_train: .* take practical", run, environment)
     assert environment.trajectories == 0
-    with pytest.raises(ValueError, match="feature vectors"):
-        run(environment, classes="tabular", params="practical")
+    refused("feature vectors", run, environment, classes="tabular", params="practical")
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ from olivine.algorithms.olive_program.tiebreak import RandomTiebreak
 from scipy.stats import chisquare
 
 from tests.support.depth import deep, spread
+from tests.support.refusals import refused
 from tests.support.tabular import (
     all_policies,
     distributions,
@@ -207,8 +208,7 @@ def program_value(program: SampledProgram):  # type: ignore[no-untyped-def]
 )
 def test_bad_programs_are_refused(changes: dict[str, object], message: str) -> None:
     arguments = {"action_counts": [1, 2], "starts": EmpiricalMeasure([0]), **changes}
-    with pytest.raises(ValueError, match=message):
-        SampledProgram(**arguments)  # type: ignore[arg-type]
+    refused(message, SampledProgram, **arguments)  # type: ignore[arg-type]
 
 
 def test_bad_data_and_pairs_are_refused() -> None:
@@ -219,12 +219,10 @@ def test_bad_data_and_pairs_are_refused() -> None:
         (2, 0, "observation that is not below 2"),
     ):
         data = LevelData(EmpiricalMeasure([code], actions=[action], **full), 1)
-        with pytest.raises(ValueError, match=message):
-            SampledConstraint.of(data, counts, 1)
+        refused(message, SampledConstraint.of, data, counts, 1)
     with pytest.raises(ValueError, match="no actions"):
         SampledConstraint.of(LevelData(EmpiricalMeasure([0], **full), 1), counts, 1)
-    with pytest.raises(ValueError, match="5 tuples from 4"):
-        LevelData(EmpiricalMeasure([0], weights=[5]), 4)
+    refused("5 tuples from 4", LevelData, EmpiricalMeasure([0], weights=[5]), 4)
     program = SampledProgram(counts, EmpiricalMeasure([0]))
     with pytest.raises(ValueError, match="a pair on 1 observations"):
         program.is_feasible(Pair.from_fractions([0], [0]))
@@ -313,11 +311,9 @@ def test_bad_requests_are_refused() -> None:
     rng = np.random.default_rng(0)
     policy = [0] * environment.mdp.n_states
     for n in (0, 2**53 + 1):
-        with pytest.raises(ValueError, match=f"{n} trajectories"):
-            environment.run(policy, n, rng)
+        refused(f"{n} trajectories", environment.run, policy, n, rng)
     for level in (0, 4):
-        with pytest.raises(ValueError, match=f"rules: {level} for"):
-            environment.draw([policy] * level, 5, rng)
+        refused(f"rules: {level} for", environment.draw, [policy] * level, 5, rng)
 
 
 def theorem_of(mdp: TabularMDP, width: int, epsilon: float) -> OliveParameters:
@@ -449,8 +445,7 @@ def test_bad_parameters_are_refused(changes: dict[str, float]) -> None:
         theorem_parameters(**arguments)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="at least one trajectory"):
         OliveParameters(Fraction(0), Fraction(0), 0, 1, 1)
-    with pytest.raises(ValueError, match="must not be negative"):
-        OliveParameters(Fraction(-1), Fraction(0), 1, 1, 1)
+    refused("must not be negative", OliveParameters, Fraction(-1), Fraction(0), 1, 1, 1)
 
 
 def test_exact_and_sampled_programs_agree_on_the_population() -> None:

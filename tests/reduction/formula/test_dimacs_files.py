@@ -22,6 +22,7 @@ from olivine.reduction.formula.dimacs import (
 from olivine.reduction.formula.formula import Formula
 
 from tests.support.formulas import formulas
+from tests.support.refusals import refused
 
 COMPRESS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
 
@@ -74,8 +75,7 @@ def test_gzip_members_and_single_bytes_are_one_text(tmp_path):
 def test_other_compression_is_named(tmp_path, head, name):
     path = tmp_path / "f.cnf"
     path.write_bytes(head)
-    with pytest.raises(DimacsError, match=f"{name} data; gzip"):
-        read_dimacs(path)
+    refused(f"{name} data; gzip", read_dimacs, path, error=DimacsError)
 
 
 def set_stdin(monkeypatch, data):
@@ -94,21 +94,18 @@ def test_standard_input(monkeypatch, pack):
 @pytest.mark.parametrize("data", [b"", b"p", b"\x1f", b"\x1f\x8b", b"BZh"])
 def test_short_standard_input(monkeypatch, data):
     set_stdin(monkeypatch, data)
-    with pytest.raises(DimacsError, match=r"^<stdin>"):
-        read_dimacs("-")
+    refused(r"^<stdin>", read_dimacs, "-", error=DimacsError)
 
 
 def test_closed_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(OSError, match="standard input is closed"):
-        read_dimacs("-")
+    refused("standard input is closed", read_dimacs, "-", error=OSError)
 
 
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"absent\.cnf"):
         read_dimacs(tmp_path / "absent.cnf")
-    with pytest.raises(OSError, match=str(tmp_path)):
-        read_dimacs(tmp_path)
+    refused(str(tmp_path), read_dimacs, tmp_path, error=OSError)
     secret = tmp_path / "secret.cnf"
     secret.write_text("p cnf 0 0")
     secret.chmod(0)
@@ -153,10 +150,8 @@ def test_formats_that_cannot_hold_a_formula():
         (plain, "wcnf-headerless"),
         (weighted, "cnf"),
     ):
-        with pytest.raises(ValueError, match="cannot hold"):
-            dimacs_lines(formula, format=format)
-    with pytest.raises(ValueError, match="unknown format"):
-        dimacs_lines(plain, format="opb")
+        refused("cannot hold", dimacs_lines, formula, format=format)
+    refused("unknown format", dimacs_lines, plain, format="opb")
 
 
 def test_writing_is_all_or_nothing(tmp_path):
@@ -169,10 +164,8 @@ def test_writing_is_all_or_nothing(tmp_path):
     assert read_dimacs(path).formula == first
     assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~current_umask()
     before = path.read_bytes()
-    with pytest.raises(ValueError, match="cannot hold"):
-        write_dimacs(first, path, format="wcnf")
-    with pytest.raises(OSError, match="absent"):
-        write_dimacs(first, tmp_path / "absent" / "f.cnf")
+    refused("cannot hold", write_dimacs, first, path, format="wcnf")
+    refused("absent", write_dimacs, first, tmp_path / "absent" / "f.cnf", error=OSError)
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["f.cnf"]
     write_dimacs(Formula.from_clauses([]), path)

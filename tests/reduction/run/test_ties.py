@@ -17,6 +17,7 @@ from olivine.reduction.run.ties import TIES, traced_run
 
 from tests.support.depth import deep, spread
 from tests.support.families import ALL_EIGHT, as_three_sat, best_assignments, families
+from tests.support.refusals import refused
 
 
 @given(
@@ -61,8 +62,7 @@ def test_the_stated_run_says_which_rules_it_follows():
         family = Family(as_three_sat(ALL_EIGHT, 3), variant)
         for levels in ("any", "lowest", "largest"):
             if levels == rule:
-                with pytest.raises(ValueError, match=r"goes with any and largest"):
-                    traced_run(family, levels=levels)
+                refused(r"goes with any and largest", traced_run, family, levels=levels)
             else:
                 assert traced_run(family, levels=levels).meets_hard_program
 
@@ -99,8 +99,7 @@ def test_all_ties_and_levels_run_or_are_refused_with_those_that_do(variant):
             assert not run.failures
             assert run.ending in ("hard program", "finished")
             continue
-        with pytest.raises(ValueError, match=message):
-            traced_run(family, ties=ties, levels=levels, rng=rng)
+        refused(message, traced_run, family, ties=ties, levels=levels, rng=rng)
 
 
 @pytest.mark.parametrize(
@@ -114,8 +113,7 @@ def test_all_ties_and_levels_run_or_are_refused_with_those_that_do(variant):
 )
 def test_what_is_not_known_is_refused(ties, levels, message):
     family = Family(as_three_sat([[1, 2, 2]], 2), "paper")
-    with pytest.raises(ValueError, match=message):
-        traced_run(family, ties=ties, levels=levels)
+    refused(message, traced_run, family, ties=ties, levels=levels)
 
 
 def test_level_rules():
@@ -125,8 +123,7 @@ def test_level_rules():
     assert allowed_levels("largest", errors) == [3, 4]
     assert chosen_level("largest", errors) is None
     assert chosen_level("lowest", [-1, 0]) is None
-    with pytest.raises(ValueError, match="unknown level rule 'highest'"):
-        allowed_levels("highest", errors)
+    refused("unknown level rule 'highest'", allowed_levels, "highest", errors)
 
 
 def test_pairs_that_are_nearly_maximisers():
