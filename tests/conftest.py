@@ -8,6 +8,7 @@ import gc
 import os
 import signal
 
+import numpy as np
 import pytest
 from hypothesis import settings
 from olivine.cli.common import console, family_folder
@@ -30,6 +31,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # that a run goes on, a program file that is not read back in time.
 console.FIRST_BEAT = 1e6
 family_folder.READ_BACK_SECONDS = 60.0
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """The generator of a test that needs one."""
+    return np.random.default_rng(0)
 
 
 def pytest_collection_modifyitems(items) -> None:

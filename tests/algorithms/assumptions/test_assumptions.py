@@ -402,9 +402,8 @@ def test_floats_stand_for_what_rounds_to_them() -> None:
     assert value_realizability(env, ValueClassByLevel([exact])).holds is False
 
 
-def test_limits_and_other_classes() -> None:
+def test_limits_and_other_classes(rng) -> None:
     env = make("random-finite", 1, states=3, actions=3, horizon=4)
-    rng = np.random.default_rng(0)
     _, policies = complete_classes(env, rng, "policy", size=30)
     assert policy_completeness(env, policies).holds is True
     short = policy_completeness(env, policies, limit=3)

@@ -119,9 +119,8 @@ def test_valor_learns_with_few_trajectories(H):
     assert valor_parameters(barrier).eps == barrier.epsilon / 2
 
 
-def test_bad_arguments_are_named():
+def test_bad_arguments_are_named(rng):
     barrier = BackupBarrier(2, QUARTER)
-    rng = np.random.default_rng(0)
     refused("n: 0", simulate, barrier, 0, 1, rng)
     refused("runs: 0", simulate, barrier, 1, 0, rng)
     refused("epsilon: 1/3", simulate, BackupBarrier(2, Fraction(1, 3)), 1, 1, rng)

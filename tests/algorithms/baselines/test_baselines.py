@@ -173,10 +173,9 @@ def test_complete_finite_classes_through_the_registry(name) -> None:
 
 
 @pytest.mark.parametrize("name", ["psdp", "fqi", "backup"])
-def test_monitors_notice_what_is_not_so(name) -> None:
+def test_monitors_notice_what_is_not_so(name, rng) -> None:
     """A worse policy than the one that was fitted, a wrong estimate, wrong counts."""
     env = make("tabular", 0)
-    rng = np.random.default_rng(0)
     values, policies = make_classes(env, "tabular", rng)
     parameters = practical(name, env, n=10**9)
     monitors = BaselineMonitors(Problem(env, complete=True), parameters)
@@ -205,10 +204,9 @@ def one_state():
     return from_lists([[("s", {"x": 1}, rewards, [])]])
 
 
-def test_a_backup_step_is_what_the_definition_says() -> None:
+def test_a_backup_step_is_what_the_definition_says(rng) -> None:
     """Both updates, recomputed from the observer's data, state by state."""
     env = make("random-finite", 4, states=2, actions=2, horizon=2, observations=2)
-    rng = np.random.default_rng(0)
     values, policies = make_classes(env, "tabular", rng)
     recorder = Recorder()
     backup(env, values, policies, practical("backup", env, n=50), rng,
@@ -237,12 +235,11 @@ def test_a_backup_step_is_what_the_definition_says() -> None:
             assert fit.functions[0](np.array([x]))[0] == pytest.approx(min(mean, 1))
 
 
-def test_backup_samples_every_reachable_state_equally() -> None:
+def test_backup_samples_every_reachable_state_equally(rng) -> None:
     env = late_discovery(4).environment
     paths = [list(level.values()) for level in paths_to_states(env)]
     assert paths == [[()], [(1,), (0,)], [(1, 1), (1, 0)],
                                 [(1, 1, 1), (1, 1, 0)]]  # fmt: skip
-    rng = np.random.default_rng(0)
     values, policies = make_classes(env, "tabular", rng)
     for sampling, times in ((None, 1), ("on_policy", 2), ("per_action", 2)):
         recorder = Recorder()
@@ -290,9 +287,8 @@ def test_features_with_finite_and_linear_classes(name, env_name) -> None:
             assert result.policies[h - 1](data.observations).shape == (len(data),)
 
 
-def test_uniform_rollouts_have_the_right_means() -> None:
+def test_uniform_rollouts_have_the_right_means(rng) -> None:
     env = make("random-finite", 5, horizon=3)
-    rng = np.random.default_rng(0)
     later = env.truth.optimal_policies()[1:]
     data = uniform_rollouts(env, 1, 10**12, rng, later)
     q = env.truth.q_values(1)
@@ -348,9 +344,8 @@ def test_bad_practical_parameters() -> None:
                       BatchParameters)  # fmt: skip
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_what_does_not_fit_is_refused(rng) -> None:
     env = make("random-finite", 0)
-    rng = np.random.default_rng(0)
     policies = make_classes(env, "tabular", rng)[1]
     refused("of fqi, not of psdp", psdp, env, policies, practical("fqi", env), rng)
     with pytest.raises(ValueError, match="X: 1 is too small"):

@@ -25,9 +25,8 @@ def paying_thirds():
     return from_lists([[("s", {"x": THIRD, "y": 1 - THIRD}, rewards, [])]])
 
 
-def test_psdp_with_tiny_accuracy_adds_up_rationals() -> None:
+def test_psdp_with_tiny_accuracy_adds_up_rationals(rng) -> None:
     env, recorder = paying_thirds(), Recorder()
-    rng = np.random.default_rng(0)
     values, policies = make_classes(env, "tabular", rng)
     parameters = practical("psdp", env, n=10**20 + 7, eps_sub=Fraction(1, 10**20))
     result = run("psdp", env, values, policies, parameters, rng, [recorder])

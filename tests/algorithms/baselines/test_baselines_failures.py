@@ -65,10 +65,9 @@ def test_fitted_q_iteration_amplifies_chance_where_classes_are_not_complete() ->
     assert env.truth.policy_value(result.policies) == Fraction(3, 4)
 
 
-def test_uniform_roll_in_fails_on_a_chain_at_a_budget_that_does_for_valor() -> None:
+def test_uniform_roll_in_fails_on_a_chain_at_a_budget_that_does_for_valor(rng) -> None:
     horizon = 12
     env = late_discovery(horizon).environment
-    rng = np.random.default_rng(0)
     values, policies = make_classes(env, "tabular", rng)
     parameters = PracticalParameters(
         0.4, 0.1, 2, 2, horizon, n_test=10, n_train=40, n_exp=4, n_eval=50

@@ -229,8 +229,7 @@ def test_discrepancies_by_class(first, second):
     assert mean_discrepancy(unit, first, first, epsilon_sub=1e-3).value == 0
 
 
-def test_kernel_discrepancy_against_direct_evaluation():
-    rng = np.random.default_rng(0)
+def test_kernel_discrepancy_against_direct_evaluation(rng):
     x, y = rng.normal(size=(30, 2)), rng.normal(0.5, 1, size=(1100, 2))
     kernel = gaussian_kernel(0.7)
     ball = KernelBall(kernel, centre=0.0, radius=1.0)

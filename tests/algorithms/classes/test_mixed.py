@@ -37,8 +37,7 @@ def test_guarded_policies_are_evaluated_and_counted():
     assert (ledger.evaluations, ledger.touches) == (1, [])
 
 
-def test_draws_have_their_probabilities():
-    rng = np.random.default_rng(0)
+def test_draws_have_their_probabilities(rng):
     drawn = [MIXED.draw(rng) is B for _ in range(4000)]
     assert np.mean(drawn) == pytest.approx(0.75, abs=0.03)
     chances = np.tile(MIXED(CODES[1:2]), (4000, 1))

@@ -58,7 +58,7 @@ def test_seeds_fix_the_codes():
 
 
 @pytest.mark.parametrize("noise", [{}, {"switch": 0.1}])
-def test_lock_features_and_codes_agree(noise):
+def test_lock_features_and_codes_agree(noise, rng):
     features = make("lock", 3, horizon=3, dimension=3, **noise)
     codes = make("lock", 3, horizon=3, dimension=3, observations="codes", **noise)
     assert features.deterministic == codes.deterministic == (not noise)
@@ -69,7 +69,6 @@ def test_lock_features_and_codes_agree(noise):
     tables = [lambda x, t=table: by_features(t[x]) for table in codes.features]
     exact = codes.truth.policy_value(tables)
     assert features.truth.policy_value([by_features] * 3) == exact
-    rng = np.random.default_rng(0)
     estimate, error = features.truth.estimate_policy_value(
         [by_features] * 3, 40_000, rng
     )

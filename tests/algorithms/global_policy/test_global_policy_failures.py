@@ -52,7 +52,7 @@ def test_an_infeasible_program_is_a_failed_event() -> None:
     assert run.result.learned == (1, 2)
 
 
-def test_an_incomplete_class_fails_where_valor_succeeds() -> None:
+def test_an_incomplete_class_fails_where_valor_succeeds(rng) -> None:
     made = incomplete()
     run = monitored(made, constants(made), 0)
     env = made.environment
@@ -64,7 +64,6 @@ def test_an_incomplete_class_fails_where_valor_succeeds() -> None:
     assert run.result.contradictions == []
     sizes = made.values.log_size(), made.policies.log_size()
     parameters = TheoremParameters(0.3, 0.1, 2, 2, 3, *sizes)
-    rng = np.random.default_rng(0)
     result = valor(env, made.values, made.policies, parameters, rng)
     assert result.succeeded
     best, found = env.truth.optimal_value, env.truth.policy_value(result.policies)

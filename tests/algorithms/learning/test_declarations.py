@@ -139,7 +139,7 @@ def play(environment, parameters, rng, *, observers=()):
     return frame.result(policies, deployed.mean_return, iterations=1)
 
 
-def test_an_algorithm_is_one_declaration() -> None:
+def test_an_algorithm_is_one_declaration(rng) -> None:
     entry = declare(
         "toy",
         "plays the first action",
@@ -165,7 +165,6 @@ def test_an_algorithm_is_one_declaration() -> None:
         assert result.monitors["trajectories"].margin == 0
         assert set(result.monitors) == set(ToyReview(Problem(env), None).scopes())
     assert [type(event) for event in seen] == [Entered] * 2
-    rng = np.random.default_rng(0)
     fixed = registry.Task(env, "theorem", "tabular", 0.3, 0.1, rng, {"n": 5})
     refused("n: set by the theorem", entry.run, fixed)
     stochastic = threesat(rng)

@@ -40,9 +40,8 @@ def test_data_without_actions_or_rewards_are_refused() -> None:
     assert [column.tolist() for column in decisions(edges)] == [[0, 1], [0, 1]]
 
 
-def test_linear_classes_have_the_box_that_suits_their_features() -> None:
+def test_linear_classes_have_the_box_that_suits_their_features(rng) -> None:
     """Features that are seen are the state's own; listed ones are mixed."""
-    rng = np.random.default_rng(0)
     seen, _ = make_classes(make("lock-gaussian", 0, horizon=2), "linear", rng)
     listed = make("tabular", 0, states=2, actions=2, horizon=2)
     listed.features = [np.eye(listed.space(h).n_codes) for h in (1, 2)]

@@ -248,8 +248,7 @@ def test_the_policy_bound_counts_unlearned_states(algorithm) -> None:
     assert env.trajectories >= 0
 
 
-def test_realizability_by_oracles() -> None:
-    rng = np.random.default_rng(0)
+def test_realizability_by_oracles(rng) -> None:
     env = make("random-finite", 0)
     for kind in ("tabular", "finite"):
         assert realizability(env, *make_classes(env, kind, rng)).holds is True

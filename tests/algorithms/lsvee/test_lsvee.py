@@ -135,10 +135,9 @@ def test_runs_repeat():
 
 
 @pytest.mark.parametrize("horizon", spread([2, 3], 1))
-def test_exploration_on_demand_learns_what_consensus_pruned(horizon):
+def test_exploration_on_demand_learns_what_consensus_pruned(horizon, rng):
     made = misled_at(horizon)
     p, recorder = theorem(made.environment, made.functions), Recorder()
-    rng = np.random.default_rng(0)
     result = monitored(made.environment, made.functions, p, rng, recorder)
     assert result.succeeded
     assert result.iterations == horizon
@@ -155,9 +154,8 @@ def test_exploration_on_demand_learns_what_consensus_pruned(horizon):
     assert short.enumerated < result.enumerated / 10
 
 
-def test_one_sampled_successor_would_prefer_a_wrong_function():
+def test_one_sampled_successor_would_prefer_a_wrong_function(rng):
     made = noisy_successor()
-    rng = np.random.default_rng(0)
     wrong, right = one_sample_risks(made, (), 10**6, rng)
     assert (wrong, right) == (0, Fraction(1, 4))
     p, recorder = theorem(made.environment, made.functions), Recorder()
@@ -165,7 +163,7 @@ def test_one_sampled_successor_would_prefer_a_wrong_function():
     assert recorder.eliminations[0].kept.tolist() == [True, True]
 
 
-def test_ties_are_kept():
+def test_ties_are_kept(rng):
     """Functions that differ only where nothing is observed stay, all of them."""
     env = from_lists(
         [
@@ -176,7 +174,6 @@ def test_ties_are_kept():
     below = [[[0, 1], [0, Fraction(i, 4)]] for i in range(5)]
     functions = FiniteQClass([[[[1, 1]]] * 5, below])
     recorder = Recorder()
-    rng = np.random.default_rng(0)
     result = monitored(env, functions, theorem(env, functions), rng, recorder)
     assert result.succeeded
     assert recorder.eliminations[-1].survivors.tolist() == [0, 1, 2, 3, 4]
@@ -274,10 +271,9 @@ def test_features_with_practical_parameters():
         assert result.monitors["td-errors"].holds is (True if known else None)
 
 
-def test_what_does_not_fit_is_refused():
+def test_what_does_not_fit_is_refused(rng):
     env = make("random-finite", 0)
     functions = make_q_class(env, np.random.default_rng(0), size=8)
-    rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match="N: 9"):
         lsvee(env, functions, LsveeTheorem(0.3, 0.1, 2, 2, 3, 9), rng)
     other = FiniteQClass([[[[1, 0]]]])

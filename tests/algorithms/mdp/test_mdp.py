@@ -114,8 +114,7 @@ def test_random_mdps_are_layered_with_returns_in_range(
         assert (mdp.state_level[found.states] == level).all()
 
 
-def test_random_mdps_refuse_bad_parameters() -> None:
-    rng = np.random.default_rng(0)
+def test_random_mdps_refuse_bad_parameters(rng) -> None:
     refused("width 0 is below 1", random_tabular_mdp, rng, width=0)
     with pytest.raises(ValueError, match="max_successors 7"):
         random_tabular_mdp(rng, max_successors=7, denominator=6)

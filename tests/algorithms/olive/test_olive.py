@@ -301,9 +301,8 @@ class Stubborn(BranchAndBound):
         return Answer("undecided", None, None, False, 0.0, reason="tired")
 
 
-def test_random_ties_fall_back_and_say_so() -> None:
+def test_random_ties_fall_back_and_say_so(rng) -> None:
     mdp = two_step()
-    rng = np.random.default_rng(0)
     result = olive_exact(mdp, optimiser=Stubborn(), tiebreak=RandomTiebreak(rng))
     check_run(mdp, result)
     assert {r.note for r in result.rounds} == {"no other maximiser: tired"}

@@ -38,7 +38,7 @@ def test_it_ends_near_the_optimum(name) -> None:
         assert result.trajectories == environment.trajectories
 
 
-def test_codes_run_through_the_levels() -> None:
+def test_codes_run_through_the_levels(rng) -> None:
     environment = make("random-finite", seed=1)
     layered = LayeredEnvironment(environment)
     offsets = layered.offsets
@@ -46,7 +46,6 @@ def test_codes_run_through_the_levels() -> None:
     assert np.diff(offsets).tolist() == sizes
     assert len(layered.action_counts) == offsets[-1]
     policy = np.zeros(offsets[-1], dtype=int)
-    rng = np.random.default_rng(0)
     for level, data in enumerate(layered.run(policy, 1000, rng), start=1):
         tuples = data.tuples
         assert (tuples.actions == 0).all()
@@ -70,11 +69,10 @@ def test_stochastic_dynamics_are_taken() -> None:
     assert lost(environment, layered, result.policy) <= Fraction(3, 20)
 
 
-def test_bad_input() -> None:
+def test_bad_input(rng) -> None:
     with pytest.raises(ValueError, match="feature vectors"):
         LayeredEnvironment(make("lock-gaussian"))
     layered = LayeredEnvironment(make("tabular"))
-    rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match="rules: 4 for"):
         layered.draw(
             [*[np.zeros(layered.offsets[-1], dtype=int)] * 3, "uniform"], 10, rng

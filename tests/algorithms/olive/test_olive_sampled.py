@@ -273,11 +273,10 @@ def test_data_are_of_the_mdp_and_count_every_trajectory(data: st.DataObject) -> 
         assert left == met
 
 
-def test_frequencies_are_those_of_the_definition() -> None:
+def test_frequencies_are_those_of_the_definition(rng) -> None:
     mdp = random_tabular_mdp(np.random.default_rng(2), horizon=2, width=3, n_actions=3)
     policy = [2] * mdp.n_states
     n = 20_000
-    rng = np.random.default_rng(0)
     data = counted(TabularEnvironment(mdp).draw([*[policy] * 1, "uniform"], n, rng))
     expected = {}
     for state, share in slow_distribution(mdp, policy, 2).items():
@@ -298,17 +297,15 @@ def test_errors_along_a_policy_estimate_the_exact_ones() -> None:
     assert on_policy_error(LevelData(None, 3), pair) == 0
 
 
-def test_data_over_a_distribution_that_may_have_ended() -> None:
+def test_data_over_a_distribution_that_may_have_ended(rng) -> None:
     mdp = random_tabular_mdp(np.random.default_rng(2), horizon=2, width=2)
-    rng = np.random.default_rng(0)
     data = TabularEnvironment(mdp).data_over({0: HALF}, 10**6, rng)
     assert data.tuples is not None
     assert data.tuples.total_weight == pytest.approx(5 * 10**5, rel=0.01)
 
 
-def test_bad_requests_are_refused() -> None:
+def test_bad_requests_are_refused(rng) -> None:
     environment = TabularEnvironment(random_tabular_mdp(np.random.default_rng(2)))
-    rng = np.random.default_rng(0)
     policy = [0] * environment.mdp.n_states
     for n in (0, 2**53 + 1):
         refused(f"{n} trajectories", environment.run, policy, n, rng)

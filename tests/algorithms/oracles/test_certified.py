@@ -53,12 +53,11 @@ def test_the_rounding_bound_is_linear_in_terms_and_size() -> None:
     assert summation_bound(1, 3.0) == pytest.approx(3 * unit)
 
 
-def test_parts_of_linear_csc_by_hand():
+def test_parts_of_linear_csc_by_hand(rng):
     rows = np.arange(10, 20)
     assert csc_hard._spread(rows, 10).tolist() == rows.tolist()
     assert csc_hard._spread(rows, 4).tolist() == [10, 13, 16, 19]
     assert csc_hard._spread(rows, 1).tolist() == [10]
-    rng = np.random.default_rng(0)
     theta, features = rng.normal(size=(3, 2)), rng.normal(size=(5, 2))
     scores = features @ csc_hard._of_size_one(theta, features).T
     assert np.abs(scores - scores.mean(axis=1, keepdims=True)).max() == pytest.approx(1)

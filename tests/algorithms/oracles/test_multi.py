@@ -232,8 +232,7 @@ def test_finite_classes_and_oracles_of_ones_own():
     assert own.feasible
 
 
-def test_linear_policies_on_features():
-    rng = np.random.default_rng(0)
+def test_linear_policies_on_features(rng):
     features = rng.normal(size=(30, 2))
     better = (features[:, 0] > 0).astype(int)
     costs = np.stack([better, 1 - better], axis=1).astype(float)

@@ -203,8 +203,7 @@ def test_linear_policies_where_the_floor_is_out_of_reach():
     assert 0.25 <= result.suboptimality < 0.2501
 
 
-def test_one_hot_features_make_linear_policies_tabular():
-    rng = np.random.default_rng(0)
+def test_one_hot_features_make_linear_policies_tabular(rng):
     data = EmpiricalMeasure(rng.integers(0, 6, 100))
     costs = rng.normal(size=(100, 3))
     linear = csc(LinearPolicyClass(np.eye(6), 3), data, costs, epsilon_sub=1e-9)

@@ -47,8 +47,7 @@ def test_small_realisable_problems_are_certified(seed, n, d, k) -> None:
     assert found.honoured
 
 
-def test_large_noise_is_refuted_before_any_large_program() -> None:
-    rng = np.random.default_rng(0)
+def test_large_noise_is_refuted_before_any_large_program(rng) -> None:
     features = rng.normal(size=(20_000, 5))
     totals = np.zeros((20_000, 3))
     totals[np.arange(20_000), rng.integers(0, 3, 20_000)] = -1.0
@@ -137,9 +136,8 @@ def test_unclipped_values_are_bounded_by_the_box_alone(seed, d, n) -> None:
     assert not exact.function.clipped
 
 
-def test_noise_makes_a_clipped_class_miss_what_an_unclipped_one_has() -> None:
+def test_noise_makes_a_clipped_class_miss_what_an_unclipped_one_has(rng) -> None:
     """A state of value 0 whose feature is noisy: no clipped member averages to 0."""
-    rng = np.random.default_rng(0)
     paid = np.c_[1 + 0.1 * rng.normal(size=400), 0.1 * rng.normal(size=400)]
     unpaid = paid[:, ::-1]
     first, second = (

@@ -122,8 +122,7 @@ def test_growth_recovers_exponents():
         growth(lambda n: 0, sizes)
 
 
-def test_random_problems_have_the_sizes_asked_for():
-    rng = np.random.default_rng(0)
+def test_random_problems_have_the_sizes_asked_for(rng):
     problem = random_csc(rng, 7, 3, 2)
     assert (len(problem.data), problem.costs.shape) == (7, (7, 2))
     assert len(random_least_squares(rng, 5, 2).targets) == 5

@@ -100,13 +100,12 @@ def test_every_state_is_learned_once_and_everything_is_counted() -> None:
 
 
 @pytest.mark.parametrize("balanced", [False, True])
-def test_data_sets_have_the_size_asked_for_and_uniform_actions(balanced) -> None:
+def test_data_sets_have_the_size_asked_for_and_uniform_actions(balanced, rng) -> None:
     env, log = make("random-finite", 2, states=2, actions=3, horizon=2), Log()
     values, policies = make_classes(env, "tabular", np.random.default_rng(0))
     p = TwoSamplePracticalParameters(
         0.3, 0.1, 2, 3, 2, n_train=3001, balanced=balanced, max_iterations=1
     )
-    rng = np.random.default_rng(0)
     result = two_sample(env, values, policies, p, rng, observers=[log])
     draws = 3003 if balanced else 3001  # as many for each action
     assert [v.data.draws for v in log.visits[:4]] == [draws] * 4
@@ -172,7 +171,7 @@ def test_a_recursive_call_returns_where_data_look_alike_and_others_do_not() -> N
 
 @pytest.mark.parametrize("kind", ["tabular", "finite"])
 @pytest.mark.parametrize("more", [0, 1])
-def test_a_discrepancy_of_two_tau_is_no_more_than_two_tau(kind, more) -> None:
+def test_a_discrepancy_of_two_tau_is_no_more_than_two_tau(kind, more, rng) -> None:
     """3/10 - 1/10 exactly: in floats that is 0.20000000000000007 > 2τ."""
     env, size = chain(), 10**15
     here = {
@@ -182,7 +181,6 @@ def test_a_discrepancy_of_two_tau_is_no_more_than_two_tau(kind, more) -> None:
     tests = [TabularValueClass(1), here, TabularValueClass(1)]
     values, policies = make_classes(env, "tabular", np.random.default_rng(0))
     p = TwoSamplePracticalParameters(0.3, 0.1, 2, 2, 3, tau=0.1)
-    rng = np.random.default_rng(0)
     run = TwoSampleLearner(
         Problem(env, values, policies), p, rng, test_class=ValueClassByLevel(tests)
     )

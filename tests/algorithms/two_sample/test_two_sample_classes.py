@@ -44,7 +44,7 @@ def test_the_identity_test_can_use_a_kernel_ball() -> None:
     assert all(report.holds for report in result.monitors.values())
 
 
-def test_a_test_class_that_sees_less_than_g_is_a_broken_premise() -> None:
+def test_a_test_class_that_sees_less_than_g_is_a_broken_premise(rng) -> None:
     """All states look alike to a constant, so values are wrong; no lemma is."""
     env = make("random-finite", 2)
     values, policies = make_classes(env, "tabular", np.random.default_rng(0))
@@ -52,7 +52,6 @@ def test_a_test_class_that_sees_less_than_g_is_a_broken_premise() -> None:
         [FiniteValueClass([[0.5] * env.space(h).n_codes]) for h in (1, 2, 3)]
     )
     p = theorem(env, values, policies)
-    rng = np.random.default_rng(0)
     result = monitored(env, values, policies, p, rng, test_class=blind)
     monitors = result.monitors
     assert monitors["value-accuracy"].holds is False
@@ -112,10 +111,9 @@ def test_with_complete_classes_it_finds_the_optimum_of_the_same_environment() ->
     assert env.truth.policy_value(list(result.policies)) == env.truth.optimal_value
 
 
-def test_errors_double_level_by_level() -> None:
+def test_errors_double_level_by_level(rng) -> None:
     made, log = doubling(), Log()
     given_ = made.environment, made.values, made.policies
-    rng = np.random.default_rng(0)
     two_sample(*given_, theorem(*given_), rng, observers=[log])
     truth, high = made.environment.truth, np.array([1])
     errors = [

@@ -89,7 +89,7 @@ def broken_constraint(self, triple):
 
 
 @pytest.mark.parametrize("what", ["nothing", "constraints", "test"])
-def test_without_its_constraints_or_its_test_a_run_goes_wrong(what, monkeypatch):
+def test_without_its_constraints_or_its_test_a_run_goes_wrong(what, monkeypatch, rng):
     """Each state is learned again on each path, or none is and V^π is bad."""
     if what == "constraints":
         as_it_is = ConsensusPrograms._near
@@ -103,7 +103,6 @@ def test_without_its_constraints_or_its_test_a_run_goes_wrong(what, monkeypatch)
     result = learn(
         "valor", env, "linear", parameters="frugal", seed=0, max_iterations=1
     )
-    rng = np.random.default_rng(0)
     value, _ = env.truth.estimate_policy_value(result.policies, 5_000, rng)
     learned = {"nothing": (1, 3, 3), "constraints": (1, 4, 16), "test": (1, 0, 0)}
     assert result.learned == learned[what]
@@ -483,7 +482,7 @@ def test_only_valor_has_them(name) -> None:
         registry.get(name).run(task)
 
 
-def test_only_valor_takes_other_settings_as_they_are():
+def test_only_valor_takes_other_settings_as_they_are(rng):
     env = make("tabular", 0)
     with pytest.raises(ValueError, match="n_first: practical parameters lack it"):
         learn("valor", env, parameters="practical", n_first=10)
@@ -494,7 +493,6 @@ def test_only_valor_takes_other_settings_as_they_are():
     refused("did you mean 'frugal'", learn, "valor", env, parameters="frugl")
     # The function, without the registry, draws as they say too.
     env = make("tabular", 0, states=2, actions=2, horizon=2)
-    rng = np.random.default_rng(0)
     values, policies = make_classes(env, "tabular", rng)
     p = FrugalParameters(0.3, 0.1, 2, 2, 2, n_eval=10)
     result = valor(env, values, policies, p, rng)

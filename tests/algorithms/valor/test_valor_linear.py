@@ -125,9 +125,8 @@ def test_defaults_need_features() -> None:
     assert dimension(codes) == 6
 
 
-def test_the_locks_features_realise_values_and_policies_on_average() -> None:
+def test_the_locks_features_realise_values_and_policies_on_average(rng) -> None:
     """E[⟨θ, x⟩ | s] = V*(s) for a θ of the box, and argmax ⟨θ_a, x⟩ is optimal."""
-    rng = np.random.default_rng(0)
     for seed in range(3):
         env = make("lock-gaussian", seed, horizon=6)
         values, policies = make_classes(env, "linear", rng)

@@ -105,12 +105,11 @@ def test_data_come_from_the_member(variant):
     assert data.least_squares().honoured
 
 
-def test_successors_occur_in_their_proportions():
+def test_successors_occur_in_their_proportions(rng):
     from olivine.reduction.contrast.data import _successors
 
     family = Family(Formula.from_clauses([[1, 2, 3], [-1, 1, 2]]).three_sat())
     mdp = family.mdp()
-    rng = np.random.default_rng(0)
     for action in range(mdp.n_actions):
         drawn = _successors(mdp, np.full(4000, action), rng)
         expected = mdp.successors(action)

@@ -7,7 +7,6 @@ Needs the package stormpy (2.0 or later, tested with 2.0.0); run with
 
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from olivine.reduction.export.model_checkers import write_drn, write_prism
 from olivine.reduction.family.family import Family, Variant
@@ -54,9 +53,8 @@ def answer(model, wanted) -> Fraction:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("name", FORMULAS)
-def test_storm_agrees_on_ten_members(tmp_path, name, variant):
+def test_storm_agrees_on_ten_members(tmp_path, name, variant, rng):
     family = Family(FORMULAS[name]().three_sat(), variant, PENALTIES[variant])
-    rng = np.random.default_rng(0)
     found = set()
     for number in range(10):
         mdp = family.mdp(rng.random(family.n_variables) < 0.5)

@@ -215,9 +215,8 @@ LINE_ENDS = [
 ]
 
 
-def test_odd_line_ends(tmp_path):
+def test_odd_line_ends(tmp_path, rng):
     """Every kind of line end, and the lack of one at the end."""
-    rng = np.random.default_rng(0)
     drawn = [
         b"".join(LINE_ENDS[k] for k in rng.integers(len(LINE_ENDS), size=size))
         for size in rng.integers(9, size=600).tolist()

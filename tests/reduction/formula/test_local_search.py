@@ -83,8 +83,7 @@ def test_it_never_loses_its_start(formula, seed, flips) -> None:
     assert found.unsatisfied <= three_sat.unsatisfied_weight(start)
 
 
-def test_the_same_seed_gives_the_same_search() -> None:
-    rng = np.random.default_rng(0)
+def test_the_same_seed_gives_the_same_search(rng) -> None:
     clauses = rng.integers(1, 21, size=(120, 3)) * rng.choice([-1, 1], size=(120, 3))
     three_sat = Formula.from_clauses(clauses.tolist()).three_sat()
     one, other = (
@@ -94,11 +93,10 @@ def test_the_same_seed_gives_the_same_search() -> None:
     assert np.array_equal(one.assignment, other.assignment)
 
 
-def test_a_reached_target_or_a_time_limit_stops_it():
+def test_a_reached_target_or_a_time_limit_stops_it(rng):
     three_sat = Formula.from_clauses([[1], [-1]]).three_sat()
     found = walksat(three_sat, np.random.default_rng(0), target=1)
     assert found.flips == 0
     assert found.unsatisfied == 1
     three_sat = Formula.from_clauses([[1], [-1]]).three_sat()
-    rng = np.random.default_rng(0)
     assert walksat(three_sat, rng, max_flips=10**9, time_limit=0.05).flips < 10**9

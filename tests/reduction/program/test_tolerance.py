@@ -179,9 +179,8 @@ def test_any_value_can_be_demanded(value: Fraction) -> None:
     assert found.tolerance <= Fraction(1, 11)
 
 
-def test_many_draws_find_the_exact_tolerance() -> None:
+def test_many_draws_find_the_exact_tolerance(rng) -> None:
     family = family_of(ONE_VARIABLE, "normalized")
-    rng = np.random.default_rng(0)
     found = survival(family, [True], 10**9, 2, rng, satisfiable=False, time_limit=60)
     for trial in found.trials:
         assert trial.tolerance is not None
