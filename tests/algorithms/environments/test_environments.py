@@ -18,6 +18,7 @@ from olivine.algorithms.environments import (
 from olivine.algorithms.environments.finite import FiniteEnvironment
 from olivine.algorithms.environments.finite_makers import from_lists, from_mdp
 from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
+from olivine.algorithms.environments.latent import MAX_BYTES
 from olivine.algorithms.environments.protocol import (
     Environment,
     ObservationSpace,
@@ -132,39 +133,58 @@ def test_shapes_are_checked():
     refused("expected integers", FiniteLevel, one / 2, cube, cube, cube)
 
 
+ASKED = [  # of an environment e, with its best policies p and a generator r
+    (lambda e, p, r: e.draw(("uniform",), 0, r), "n: 0 is no positive"),
+    (lambda e, p, r: e.draw(("uniform",), -3, r), "n: -3 is no positive"),
+    (lambda e, p, r: e.draw((), 1.5, r, level=1), "n: 1.5 is no positive"),
+    (lambda e, p, r: e.draw((5, 0), 1, r), "path: action 5 at level 1"),
+    (lambda e, p, r: e.draw((0, 0, 0), 1, r, level=4), "level: 4 is not in 1..3"),
+    (lambda e, p, r: e.draw((2,), 1, r), "action: 2 is not in 0..1"),
+    (lambda e, p, r: e.draw(("greedy",), 1, r), "unknown rule 'greedy'"),
+    (lambda e, p, r: e.draw((), 1, r), r"level: 0 is not in 1\.\.1, 0 rules"),
+    (lambda e, p, r: e.run(p, 2, r, first=3), "first: 3 is not in 0..2"),
+    (lambda e, p, r: e.draw((*p, 0), 1, r), "rules: 4 for 3 levels"),
+    (lambda e, p, r: e.draw(p, 1, r, level=0), "level: 0"),
+    (lambda e, p, r: e.draw(p[:1], 1, r, level=3), r"level: 3 is not in 1\.\.2"),
+    (lambda e, p, r: e.space(0), "level: 0 is not in 1..3"),
+    (
+        lambda e, p, r: e.run([TabularPolicy(np.full(9, 7))] * 3, 2, r),
+        "an action is not in 0..1",
+    ),
+    (
+        lambda e, p, r: e.draw([lambda x: np.full((len(x), 2), 0.4)], 1, r),
+        "are no probabilities",
+    ),
+    (lambda e, p, r: e.truth.action_expectation((), p[0], [0]), "future: 1 values"),
+    (lambda e, p, r: e.truth.expectation((), [0.0]), "values: shape"),
+    (lambda e, p, r: e.truth.path_value((0, 0, 9)), "path: action 9"),
+    (lambda e, p, r: e.truth.path_value((0, 0, 0, 0)), "beyond the horizon"),
+    (lambda e, p, r: e.truth.estimate_policy_value(p, 1, r), "no standard error"),
+]
+ASKED_OF_LOCK = [
+    (lambda e, p, r: e.draw(["uniform"], 10**20, r), str(MAX_BYTES)),
+    (lambda e, p, r: e.draw((), 10**9, r, level=1), "sampled one by one"),
+    (lambda e, p, r: e.run(p, 10**10, r), "10000000000 episodes"),
+    (lambda e, p, r: e.run(p, 10**8, r, transitions=True), "bytes"),
+    (lambda e, p, r: e.run(p, 0, r), "n: 0"),
+    (lambda e, p, r: e.run(p[:1], 5, r), "policies: 1 for 5"),
+    (lambda e, p, r: e.draw((7, 0), 5, r), "action 7"),
+    (lambda e, p, r: e.draw((4,), 5, r), "action: 4"),
+    (lambda e, p, r: e.draw(["best"], 5, r), "unknown rule"),
+    (lambda e, p, r: e.run([lambda x: np.full(len(x), 9)] * 5, 2, r), "action: 9"),
+    (lambda e, p, r: e.draw((0,) * 5, 5, r, level=6), "level: 6 is not in"),
+]
+
+
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("name", "call", "message"),
     [
-        (lambda e, p, r: e.draw(("uniform",), 0, r), "n: 0 is no positive"),
-        (lambda e, p, r: e.draw(("uniform",), -3, r), "n: -3 is no positive"),
-        (lambda e, p, r: e.draw((), 1.5, r, level=1), "n: 1.5 is no positive"),
-        (lambda e, p, r: e.draw((5, 0), 1, r), "path: action 5 at level 1"),
-        (lambda e, p, r: e.draw((0, 0, 0), 1, r, level=4), "level: 4 is not in 1..3"),
-        (lambda e, p, r: e.draw((2,), 1, r), "action: 2 is not in 0..1"),
-        (lambda e, p, r: e.draw(("greedy",), 1, r), "unknown rule 'greedy'"),
-        (lambda e, p, r: e.draw((), 1, r), r"level: 0 is not in 1\.\.1, 0 rules"),
-        (lambda e, p, r: e.run(p, 2, r, first=3), "first: 3 is not in 0..2"),
-        (lambda e, p, r: e.draw((*p, 0), 1, r), "rules: 4 for 3 levels"),
-        (lambda e, p, r: e.draw(p, 1, r, level=0), "level: 0"),
-        (lambda e, p, r: e.draw(p[:1], 1, r, level=3), r"level: 3 is not in 1\.\.2"),
-        (lambda e, p, r: e.space(0), "level: 0 is not in 1..3"),
-        (
-            lambda e, p, r: e.run([TabularPolicy(np.full(9, 7))] * 3, 2, r),
-            "an action is not in 0..1",
-        ),
-        (
-            lambda e, p, r: e.draw([lambda x: np.full((len(x), 2), 0.4)], 1, r),
-            "are no probabilities",
-        ),
-        (lambda e, p, r: e.truth.action_expectation((), p[0], [0]), "future: 1 values"),
-        (lambda e, p, r: e.truth.expectation((), [0.0]), "values: shape"),
-        (lambda e, p, r: e.truth.path_value((0, 0, 9)), "path: action 9"),
-        (lambda e, p, r: e.truth.path_value((0, 0, 0, 0)), "beyond the horizon"),
-        (lambda e, p, r: e.truth.estimate_policy_value(p, 1, r), "no standard error"),
+        *(("random-finite", *row) for row in ASKED),
+        *(("lock", *row) for row in ASKED_OF_LOCK),
     ],
 )
-def test_bad_questions_are_refused_and_not_counted(call, message):
-    env = make("random-finite", 0)
+def test_bad_questions_are_refused_and_not_counted(name, call, message):
+    env = make(name, 0)
     refused(message, call, env, env.truth.optimal_policies(), np.random.default_rng(0))
     assert env.trajectories == 0
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite_makers import from_lists
 from olivine.algorithms.environments.latent import (
-    MAX_BYTES,
     BitsEmission,
     GaussianEmission,
     LatentEnvironment,
@@ -282,28 +281,6 @@ def test_uniform_and_random_policies_choose_as_told():
         data = env.draw([rule], 8000, rng, successors=False)
         assert np.abs(np.bincount(data.actions) / 8000 - 0.25).max() < 0.03
         assert data.next_observations is None
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda e, p, r: e.draw(["uniform"], 10**20, r), str(MAX_BYTES)),
-        (lambda e, p, r: e.draw((), 10**9, r, level=1), "sampled one by one"),
-        (lambda e, p, r: e.run(p, 10**10, r), "10000000000 episodes"),
-        (lambda e, p, r: e.run(p, 10**8, r, transitions=True), "bytes"),
-        (lambda e, p, r: e.run(p, 0, r), "n: 0"),
-        (lambda e, p, r: e.run(p[:1], 5, r), "policies: 1 for 5"),
-        (lambda e, p, r: e.draw((7, 0), 5, r), "action 7"),
-        (lambda e, p, r: e.draw((4,), 5, r), "action: 4"),
-        (lambda e, p, r: e.draw(["best"], 5, r), "unknown rule"),
-        (lambda e, p, r: e.run([lambda x: np.full(len(x), 9)] * 5, 2, r), "action: 9"),
-        (lambda e, p, r: e.draw((0,) * 5, 5, r, level=6), "level: 6 is not in"),
-    ],
-)
-def test_bad_questions_are_refused_and_not_counted(call, message):
-    env = make("lock", 0)
-    refused(message, call, env, env.truth.optimal_policies(), np.random.default_rng(0))
-    assert env.trajectories == 0
 
 
 @pytest.mark.parametrize(

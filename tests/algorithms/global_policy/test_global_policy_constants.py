@@ -80,23 +80,6 @@ def test_printed_constants_do_not(h) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((1.5, 0.1, 2, 2, 2, 1.0, 1.0), "epsilon: 1.5"),
-        ((0.3, 0.0, 2, 2, 2, 1.0, 1.0), "delta: 0.0"),
-        ((0.3, 0.1, 0, 2, 2, 1.0, 1.0), "M: 0"),
-        ((0.3, 0.1, 2, 2, 2, -1.0, 1.0), "log_G: -1.0"),
-        ((0.3, 0.1, 2, 2, 2, 1.0, math.inf), "log_Pi: inf"),
-        ((0.3, 0.1, 2, 2, 2, 1.0, 1.0, "valor"), "algorithm: 'valor'"),
-        ((0.3, 0.1, 2, 2, 2, 1.0, 1.0, "global-policy", "own"), "version: 'own'"),
-    ],
-)
-def test_bad_parameters(arguments, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        GlobalPolicyTheoremParameters(*arguments)
-
-
-@pytest.mark.parametrize(
     ("chosen", "message"),
     [
         ({"n_test": 0}, "n_test: 0"),

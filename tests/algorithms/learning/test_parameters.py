@@ -7,6 +7,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.exact.arrays import ratio_up, rational
+from olivine.algorithms.global_policy import (
+    GlobalPolicyTheoremParameters as GlobalTheorem,
+)
+from olivine.algorithms.two_sample import TwoSampleTheoremParameters as TwoSampleTheorem
 from olivine.algorithms.valor.parameters import (
     CONSTRAINED,
     VALOR,
@@ -120,27 +124,28 @@ def test_the_nominal_trajectories_of_the_issue() -> None:
     assert p.n_exp == 247
 
 
+@pytest.mark.parametrize("kind", [TheoremParameters, TwoSampleTheorem, GlobalTheorem])
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"eps": 0}, "epsilon"),
-        ({"eps": 1}, "epsilon"),
-        ({"eps": -0.1}, "epsilon"),
+        ({"eps": 0}, "epsilon: 0"),
+        ({"eps": 1}, "epsilon: 1"),
+        ({"eps": -0.1}, "epsilon: -0.1"),
         ({"eps": math.nan}, "finite"),
-        ({"delta": 1.5}, "delta"),
-        ({"delta": 0.0}, "delta"),
-        ({"M": 0}, "M"),
-        ({"K": 2.5}, "K"),
-        ({"H": True}, "H"),
-        ({"log_G": -1.0}, "log_G"),
-        ({"log_Pi": math.inf}, "log_Pi"),
-        ({"algorithm": "nobody"}, "no constants"),
-        ({"version": "draft"}, "version"),
+        ({"delta": 1.5}, "delta: 1.5"),
+        ({"delta": 0.0}, "delta: 0.0"),
+        ({"M": 0}, "M: 0"),
+        ({"K": 2.5}, "K: 2.5"),
+        ({"H": True}, "H: True"),
+        ({"log_G": -1.0}, "log_G: -1.0"),
+        ({"log_Pi": math.inf}, "log_Pi: inf"),
+        ({"algorithm": "nobody"}, "algorithm: 'nobody' has no constants"),
+        ({"version": "draft"}, "version: 'draft'"),
     ],
 )
-def test_bad_theorem_parameters(change, message) -> None:
+def test_bad_theorem_parameters(kind, change, message) -> None:
     good = {"eps": 0.3, "delta": 0.1, "M": 2, "K": 2, "H": 2, "log_G": 1, "log_Pi": 1}
-    refused(message, TheoremParameters, **good | change)
+    refused(message, kind, **good | change)
 
 
 @pytest.mark.parametrize(

@@ -199,83 +199,75 @@ def test_numbers_stand_for_their_decimals():
     assert mdp_from_graph(g).optimal_values().value(0) == Fraction(101, 1000)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "Expecting value"),
-        ("[]", "list of nodes"),
-        ('{"nodes": []}', "list of edges"),
-        ('{"nodes": [], "edges": []}', "directed"),
-        ('{"directed": true, "multigraph": true, "nodes": [], "edges": []}', "multi"),
-        ('{"directed": true, "graph": 1, "nodes": [], "edges": []}', "no object"),
-        ('{"directed": true, "nodes": [{}], "edges": []}', "with an id"),
-        ('{"directed": true, "nodes": [{"id": [1]}], "edges": []}', "neither a string"),
-        (
-            '{"directed": true, "nodes": [{"id": 1}, {"id": 1}], "edges": []}',
-            "node 1 is listed twice",
-        ),
-        (
-            '{"directed": true, "nodes": [{"id": 1}], '
-            '"edges": [{"source": 1, "target": 2}]}',
-            "there is no node 2",
-        ),
-        (
-            '{"directed": true, "nodes": [{"id": 1}], "edges": '
-            '[{"source": 1, "target": 1}, {"source": 1, "target": 1}]}',
-            "edge 1 -> 1 is listed twice",
-        ),
-        ('{"directed": true, "nodes": [], "edges": [{}]}', "source and target"),
-        (
-            '{"directed": true, "nodes": [{"id": 1, "reward": "much"}], "edges": []}',
-            "node 1: reward is 'much', no number",
-        ),
-        (
-            '{"directed": true, "nodes": [{"id": 1, "reward": "1/0"}], "edges": []}',
-            "no number",
-        ),
-    ],
-)
-def test_bad_json_is_refused(text, message, tmp_path):
-    path = tmp_path / "bad.json"
-    path.write_text(text)
-    with pytest.raises(ValueError) as raised:
-        read_node_link(path)
-    assert str(raised.value).startswith(f"{path}: ")
-    assert message in str(raised.value)
-
-
 GRAPHML = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">{}</graphml>'
+BAD_JSON = [
+    ("", "Expecting value"),
+    ("[]", "list of nodes"),
+    ('{"nodes": []}', "list of edges"),
+    ('{"nodes": [], "edges": []}', "directed"),
+    ('{"directed": true, "multigraph": true, "nodes": [], "edges": []}', "multi"),
+    ('{"directed": true, "graph": 1, "nodes": [], "edges": []}', "no object"),
+    ('{"directed": true, "nodes": [{}], "edges": []}', "with an id"),
+    ('{"directed": true, "nodes": [{"id": [1]}], "edges": []}', "neither a string"),
+    (
+        '{"directed": true, "nodes": [{"id": 1}, {"id": 1}], "edges": []}',
+        "node 1 is listed twice",
+    ),
+    (
+        '{"directed": true, "nodes": [{"id": 1}], '
+        '"edges": [{"source": 1, "target": 2}]}',
+        "there is no node 2",
+    ),
+    (
+        '{"directed": true, "nodes": [{"id": 1}], "edges": '
+        '[{"source": 1, "target": 1}, {"source": 1, "target": 1}]}',
+        "edge 1 -> 1 is listed twice",
+    ),
+    ('{"directed": true, "nodes": [], "edges": [{}]}', "source and target"),
+    (
+        '{"directed": true, "nodes": [{"id": 1, "reward": "much"}], "edges": []}',
+        "node 1: reward is 'much', no number",
+    ),
+    (
+        '{"directed": true, "nodes": [{"id": 1, "reward": "1/0"}], "edges": []}',
+        "no number",
+    ),
+]
+BAD_GRAPHML = [
+    ("", "no GraphML"),
+    ("<graphml>", "no GraphML"),
+    ("<svg/>", "no GraphML"),
+    (GRAPHML.format('<graph edgedefault="undirected"/>'), "directed"),
+    (
+        GRAPHML.format(
+            '<graph edgedefault="directed"><node id="a"/>'
+            '<edge source="a" target="a"/><edge source="a" target="a"/></graph>'
+        ),
+        "parallel",
+    ),
+    (
+        GRAPHML.format(
+            '<key id="r" for="node" attr.name="reward" attr.type="string"/>'
+            '<graph edgedefault="directed"><node id="a"><data key="r">lot</data>'
+            "</node></graph>"
+        ),
+        "node 'a': reward is 'lot'",
+    ),
+]
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("read", "text", "message"),
     [
-        ("", "no GraphML"),
-        ("<graphml>", "no GraphML"),
-        ("<svg/>", "no GraphML"),
-        (GRAPHML.format('<graph edgedefault="undirected"/>'), "directed"),
-        (
-            GRAPHML.format(
-                '<graph edgedefault="directed"><node id="a"/>'
-                '<edge source="a" target="a"/><edge source="a" target="a"/></graph>'
-            ),
-            "parallel",
-        ),
-        (
-            GRAPHML.format(
-                '<key id="r" for="node" attr.name="reward" attr.type="string"/>'
-                '<graph edgedefault="directed"><node id="a"><data key="r">lot</data>'
-                "</node></graph>"
-            ),
-            "node 'a': reward is 'lot'",
-        ),
+        *((read_node_link, *row) for row in BAD_JSON),
+        *((read_graphml, *row) for row in BAD_GRAPHML),
     ],
 )
-def test_bad_graphml_is_refused(text, message, tmp_path):
-    path = tmp_path / "bad.graphml"
+def test_bad_files_are_refused_by_name(read, text, message, tmp_path):
+    path = tmp_path / "bad"
     path.write_text(text)
     with pytest.raises(ValueError) as raised:
-        read_graphml(path)
+        read(path)
     assert str(raised.value).startswith(f"{path}: ")
     assert message in str(raised.value)
 
