@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
-from olivine.cli.figures.files import COLOURS, GREY, style, write_figure
+from matplotlib.axes import Axes
+from olivine.cli.figures.files import COLOURS, GREY, column, style, write_figure
 from olivine.reduction.family.family import Family
 from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.run.honest import HonestRun, honest_run
@@ -209,46 +209,48 @@ def optimal(run: HonestRun) -> bool:
 
 
 def draw(found: Sequence[Measured], options: argparse.Namespace, path: Path) -> None:
-    figure: Figure = Figure(figsize=(9, 4.1), layout="constrained")
-    axes = figure.subplots(1, 2, sharey=True)
-    grouped = groups(found)
-    for axis, variant in zip(axes, VARIANTS, strict=True):
-        for name, marker in zip(TIEBREAKS, "os^", strict=True):
-            points = [
-                (n, m.slowest)
-                for (v, n, t), group in grouped.items()
-                if (v, t) == (variant, name)
-                for m in group
-            ]
-            sizes = sorted({n for n, _ in points})
-            middle = [
-                statistics.median(s for size, s in points if size == n) for n in sizes
-            ]
-            # A median that the limit cut off is no value: the line ends before.
-            shown = [s if s < options.time_limit else math.nan for s in middle]
-            colour = COLOURS[TIEBREAKS.index(name)]
-            axis.plot(sizes, shown, marker, linestyle="-", label=name, color=colour)
-            for n, seconds in points:
-                cut = seconds >= options.time_limit
-                face = "none" if cut else colour
-                axis.plot(n, seconds, marker, color=colour, mfc=face, alpha=0.5)
-        limit = f"limit {options.time_limit:g} s"
-        axis.axhline(options.time_limit, color=GREY, linestyle=":", label=limit)
-        axis.set_yscale("log")
-        axis.set_xticks(sizes)
-        axis.set_xlabel("variables n (4.26 n clauses)")
-        axis.set_title(variant)
-    axes[0].set_ylabel("slowest call of a run (CPU s)")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(
-        handles,
-        labels,
-        title="ties broken by (line: median; open: cut off by the limit)",
-        loc="outside lower center",
-        ncols=4,
-    )
+    points = [(m.variant, m.tiebreak, m.n, m.slowest) for m in found]
     with style():
+        figure, axes = column(6.6, 2)
+        for axis, variant in zip(axes, VARIANTS, strict=True):
+            for name in TIEBREAKS:
+                own = [(n, s) for v, t, n, s in points if (v, t) == (variant, name)]
+                series(axis, name, own, options.time_limit)
+            axis.axhline(
+                options.time_limit, color=GREY, linestyle=":",
+                label=f"limit {options.time_limit:g} s",
+            )  # fmt: skip
+            axis.set_yscale("log")
+            axis.set_xticks(sorted({n for _, _, n, _ in points}))
+            axis.set_xlabel("variables n (4.26 n clauses)")
+            axis.set_ylabel("slowest call of a run (CPU s)")
+            axis.set_title(variant, loc="left", fontsize=10)
+        figure.legend(
+            *axes[0].get_legend_handles_labels(),
+            title="ties broken by (line: median; open: cut off by the limit)",
+            title_fontsize=8,
+            loc="outside lower center",
+            ncols=4,
+            fontsize=8,
+            frameon=False,
+        )
         write_figure(path, figure)
+
+
+def series(
+    axis: Axes, name: str, points: Sequence[tuple[int, float]], limit: float
+) -> None:
+    """Draw the runs of one way to break ties, and their median."""
+    number = TIEBREAKS.index(name)
+    marker, colour = "os^"[number], COLOURS[number]
+    sizes = sorted({n for n, _ in points})
+    middle = [statistics.median(s for size, s in points if size == n) for n in sizes]
+    # A median that the limit cut off is no value: the line ends before.
+    shown = [s if s < limit else math.nan for s in middle]
+    axis.plot(sizes, shown, marker, linestyle="-", label=name, color=colour)
+    for n, seconds in points:
+        face = "none" if seconds >= limit else colour
+        axis.plot(n, seconds, marker, color=colour, mfc=face, alpha=0.5)
 
 
 def main() -> None:

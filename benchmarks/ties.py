@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from olivine.algorithms.olive_program.tiebreak import LevelRule
-from olivine.cli.figures.files import COLOURS, GREY, style, write_figure
+from olivine.cli.figures.files import COLOURS, GREY, column, style, write_figure
 from olivine.reduction.family.family import Family
 from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.run.benign import benign_run
@@ -101,13 +100,11 @@ class Line:
 
 def draw(lines: Sequence[Line], limit: float, path: Path) -> None:
     with style():
-        figure: Figure = Figure(figsize=(9, 4.8), layout="constrained")
-        panels = figure.subplots(1, 2)
-        for column, (panel, title) in enumerate(
-            zip(panels, ("rounds", "slowest program [CPU s]"), strict=True), 1
-        ):
+        figure, panels = column(7.6, 2)
+        titles = "rounds", f"slowest program [CPU s]; crosses: over {limit:g} s"
+        for field, (panel, title) in enumerate(zip(panels, titles, strict=True), 1):
             for k, line in enumerate(lines):
-                curve(panel, line, column, 1 + 0.012 * (k - 3))
+                curve(panel, line, field, 1 + 0.012 * (k - 3))
             panel.set_xscale("log")
             panel.set_yscale("log")
             ticks = (2, 3, 5, 10, 20, 50, 100)
@@ -115,44 +112,44 @@ def draw(lines: Sequence[Line], limit: float, path: Path) -> None:
             panel.set_xlim(1.8, 1.1 * max(p[0] for line in lines for p in line.points))
             panel.minorticks_off()
             panel.set_xlabel("variables n (2n clauses)")
-            panel.set_title(title)
+            panel.set_title(title, loc="left", fontsize=10)
         rounds = (10, 20, 50, 100, 200, 500, 1000)
         highest = 1.2 * max(p[1] for line in lines for p in line.points)
         panels[0].set_yticks(rounds, [str(n) for n in rounds])
         panels[0].set_ylim(8, highest)
         panels[1].axhline(limit, color=GREY, linestyle=":")
         cross = {"marker": "x", "color": "black", "linestyle": "none"}
-        panels[0].plot(
-            [], [], label=f"over {limit:g} s (left: rounds at least)", **cross
-        )
+        panels[0].plot([], [], label=f"over {limit:g} s: rounds at least", **cross)
         figure.legend(
             *panels[0].get_legend_handles_labels(),
             title="ties, level rule (each point one run, shifted sideways)",
+            title_fontsize=8,
             loc="outside lower center",
-            ncols=4,
+            ncols=2,
+            fontsize=8,
             frameon=False,
         )
         write_figure(path, figure)
 
 
-def curve(panel: Any, line: Line, column: int, aside: float) -> None:
+def curve(panel: Any, line: Line, field: int, aside: float) -> None:
     """Draw a series, a little aside of n, where others have the same values."""
     whole = [p for p in line.points if not p[3]]
     colour, marker = COLOUR[line.ties], MARKER[line.levels]
     panel.plot(
         [aside * p[0] for p in whole],
-        [p[column] for p in whole],
+        [p[field] for p in whole],
         marker=marker,
         markersize=4.5,
         linewidth=1,
         color=colour,
         mfc="none",
-        label=line.name + (" (right: whole run)" if line.ties == "benign" else ""),
+        label=line.name + (" (seconds: whole run)" if line.ties == "benign" else ""),
     )
     if line.cut:
         n, *rest = line.points[-1]
-        before = [(aside * p[0], p[column]) for p in whole[-1:]]
-        xs, ys = zip(*before, (aside * n, rest[column - 1]), strict=True)
+        before = [(aside * p[0], p[field]) for p in whole[-1:]]
+        xs, ys = zip(*before, (aside * n, rest[field - 1]), strict=True)
         panel.plot(xs, ys, linewidth=1, linestyle=":", color=colour)
         panel.plot(xs[-1], ys[-1], "x", color=colour, markersize=7)
 

@@ -15,14 +15,13 @@ import math
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 from olivine.algorithms.baselines.parameters import theorem_parameters as baseline
 from olivine.algorithms.global_policy import GlobalPolicyTheoremParameters
 from olivine.algorithms.lsvee import LsveeTheorem
 from olivine.algorithms.olive.parameters import trajectory_bound as olive_bound
 from olivine.algorithms.two_sample import TwoSampleTheoremParameters
 from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, TheoremParameters
-from olivine.cli.figures.files import WIDTH, look, style, write_figure
+from olivine.cli.figures.files import column, look, style, write_figure
 
 BITS = 20
 DELTA = 0.1
@@ -54,8 +53,7 @@ def counts(*, H, M, K, eps):
 def draw(path):
     """Draw a panel for each of H, M, K and ε."""
     with style():
-        drawing = Figure(figsize=(WIDTH, 5.6), layout="constrained")
-        axes = drawing.subplots(2, 2, sharey=True).flatten()
+        drawing, axes = column(5.6, 2, 2, share=True)
         for axis, (key, values) in zip(axes, AXES.items(), strict=True):
             found = [counts(**BASE | {key: value}) for value in values]
             for name in found[0]:

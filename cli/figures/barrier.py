@@ -12,10 +12,23 @@ import numpy as np
 
 from ...algorithms.barriers.average import balanced_policies
 from ...algorithms.barriers.backup import BackupBarrier, failure_probability
-from .files import COLOURS, DASHES, GREY, MARKERS, legend, plain, style, write_figure
+from .files import (
+    COLOURS,
+    DASHES,
+    GREY,
+    MARKERS,
+    column,
+    headline,
+    legend,
+    plain,
+    style,
+    write_figure,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+BAD = r"$g_\mathrm{bad}$"
 
 
 def save_figure(path: Path, record: Mapping[str, Any]) -> None:
@@ -26,11 +39,8 @@ def save_figure(path: Path, record: Mapping[str, Any]) -> None:
         "square-loss": draw_square_loss,
     }[record["barrier"]]
     with style():
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(10.0, 5.0), layout="constrained")
-        axes = figure.subplots(1, 2)
-        figure.suptitle(draw(axes, record), fontsize=11)
+        figure, axes = column(8.6, 2)
+        headline(figure, draw(axes, record))
         for panel in axes:
             plain(panel)
         write_figure(path, figure)
@@ -104,7 +114,7 @@ def _count(panel: Axes, record: Mapping[str, Any]) -> None:
     share = "balanced share, C(m, m/2) / 2ᵐ"
     _line(panel, sizes, shares, 1, width=None, label=share, marker="o", markersize=4)
     roots = [math.sqrt(2 / (math.pi * m)) for m in sizes]
-    _line(panel, sizes, roots, 0, 1, width=None, label="√(2/(3.14… m))")
+    _line(panel, sizes, roots, 0, 1, width=None, label="√(2/(πm)), π = 3.14…")
     m = record["contexts"]
     panel.plot(
         [m],
@@ -151,17 +161,17 @@ def _ellipse(panel: Axes, epsilon: float, record: Mapping[str, Any]) -> None:
     star = (epsilon - (1 - epsilon) * grid) / epsilon
     _line(panel, grid, star, 0, 2, width=1.2, label="E[g] = ε, the truth")
     points = (
-        ("g_0", 0.0, 0.0, "o", (72, 9)),
-        ("g*", 0.0, 1.0, "*", (14, -22)),
-        ("g_bad", root, root, "s", (-70, -24) if root > 0.6 * wide else (10, 4)),
+        ("g_0", "$g_0$", 0.0, 0.0, "o", (72, 9)),
+        ("g*", "g*", 0.0, 1.0, "*", (14, -22)),
+        ("g_bad", BAD, root, root, "s", (-70, -24) if root > 0.6 * wide else (10, 4)),
     )
-    for name, x, y, marker, offset in points:
+    for name, shown, x, y, marker, offset in points:
         panel.plot(
             [x], [y], marker, color="black", markersize=8, clip_on=False, zorder=5
         )
         loss = record["functions"][name]["square_loss"]
         panel.annotate(
-            f"{name}, loss {loss}",
+            f"{shown}, loss {loss}",
             (x, y),
             offset,
             textcoords="offset points",
@@ -173,15 +183,15 @@ def _ellipse(panel: Axes, epsilon: float, record: Mapping[str, Any]) -> None:
     panel.set_yticks([0, 0.25, 0.5, 0.75, 1])
     panel.set_xlabel("g(x₁)")
     panel.set_ylabel("g(x₂)")
-    panel.set_title("What keeps g* keeps g_bad", fontsize=9)
+    panel.set_title(f"What keeps g* keeps {BAD}", fontsize=9)
     legend(panel, 2)
 
 
 def _growth(panel: Axes, epsilon: float) -> None:
     grid = np.geomspace(1e-4, 0.9, 200)
-    error = "error of g_bad, E[g_bad − g*] = √ε − ε"
+    error = f"error of {BAD}, E[{BAD} − g*] = √ε − ε"
     _line(panel, grid, np.sqrt(grid) - grid, 1, label=error)
-    lost = "suboptimality of the policy = square loss of g* = that of g_bad = ε"
+    lost = f"suboptimality of the policy = square loss of g*, {BAD}: ε"
     _line(panel, grid, grid, 0, 1, label=lost)
     panel.plot(
         [epsilon, epsilon],

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..experiments.comparison import score
-from .files import WIDTH, plain, style, write_figure
+from .files import column, headline, plain, style, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,19 +23,16 @@ def save_figure(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
     environments = list(dict.fromkeys(record["env"] for record in records))
     algorithms = list(dict.fromkeys(record["algorithm"] for record in records))
     with style():
-        from matplotlib.figure import Figure
-
-        height = len(environments) * (0.8 + 0.19 * len(algorithms)) + 1.6
-        figure: Figure = Figure(figsize=(WIDTH, height), layout="constrained")
-        panels = figure.subplots(len(environments), squeeze=False).flatten()
+        rows = len(environments)
+        figure, panels = column(rows * (0.8 + 0.19 * len(algorithms)) + 1.6, rows)
         for panel, env in zip(panels, environments, strict=True):
             own = {r["algorithm"]: r for r in records if r["env"] == env}
             _panel(panel, str(env), algorithms, own)
-        title = (
+        headline(
+            figure,
             "Trajectories until the end of a run (median), and runs that end "
-            f"ε-optimal, ε = {records[0]['epsilon']:g}, {records[0]['seeds']} seeds"
+            f"ε-optimal, ε = {records[0]['epsilon']:g}, {records[0]['seeds']} seeds",
         )
-        figure.suptitle(textwrap.fill(title, 60), fontsize=10)
         _legend(figure)
         write_figure(path, figure)
 

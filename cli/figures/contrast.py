@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ...reduction.contrast.contrast import EASY, HARD, describe
-from .files import legend, plain, style, write_figure
+from .files import column, headline, legend, plain, style, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,16 +40,12 @@ def save_figure(
     """Write contrast.png and .svg: MILPs on semi-logarithmic axes, oracles log-log."""
     names = ["contrast.png", "contrast.svg"]
     with style():
-        from matplotlib.figure import Figure
-
-        figure: Figure = Figure(figsize=(11.0, 10.5), layout="constrained")
-        axes = figure.subplots(2, 2)
-        sides = (HARD, EASY)
-        for column, series in enumerate(sides):
-            _panel(axes[0, column], series, "seconds", measurements, fits)
-            _panel(axes[1, column], series, "work", measurements, fits)
+        figure, axes = column(9.6, 2, 2)
+        for number, panel in enumerate(axes):
+            quantity: Quantity = "work" if number > 1 else "seconds"
+            _panel(panel, (HARD, EASY)[number % 2], quantity, measurements, fits)
         _dress(axes, plan)
-        figure.suptitle(title(plan), fontsize=11)
+        headline(figure, title(plan))
         for name in names:
             write_figure(folder / name, figure)
             figure.set_layout_engine("none")  # what was found holds for the next
@@ -59,16 +56,16 @@ def title(plan: Plan) -> str:
     """Say on two lines what the figure shows of which formulas."""
     formulas = "1 formula" if plan.instances == 1 else f"{plan.instances} formulas"
     return (
-        "OLIVE's program against the oracles, on the same families of MDPs\n"
+        "OLIVE's program against the oracles, on the same MDPs\n"
         f"random 3-SAT, {plan.ratio:g} clauses a variable, {formulas} a size, "
         f"variant {plan.variant}, seed {plan.seed}; ± is a standard error"
     )
 
 
-def _dress(axes: Sequence[Sequence[Axes]], plan: Plan) -> None:
-    (time_hard, time_easy), (work_hard, work_easy) = axes
-    time_hard.set_title("MILPs (straight = exponential in n)")
-    time_easy.set_title("oracles (straight = polynomial in n)")
+def _dress(axes: Sequence[Axes], plan: Plan) -> None:
+    time_hard, time_easy, work_hard, work_easy = axes
+    time_hard.set_title("MILPs\nstraight: exponential in n", fontsize=9)
+    time_easy.set_title("oracles\nstraight: polynomial in n", fontsize=9)
     for panel in (time_hard, work_hard):
         panel.set_yscale("log")
         panel.set_xlabel("n, variables")
@@ -78,9 +75,8 @@ def _dress(axes: Sequence[Sequence[Axes]], plan: Plan) -> None:
         panel.set_xlabel("n, variables (logarithmic)")
         _plain_ticks(panel, plan)
     time_hard.set_ylabel("CPU time [s]")
-    time_easy.set_ylabel("CPU time [s]")
-    work_hard.set_ylabel("branch-and-bound nodes (0 shown as 1)")
-    work_easy.set_ylabel("basic operations; LP: simplex iterations")
+    work_hard.set_ylabel("branch-and-bound nodes\n(0 shown as 1)")
+    work_easy.set_ylabel("operations\n(LP: simplex iterations)")
     low = min(time_hard.get_ylim()[0], time_easy.get_ylim()[0])
     high = 4 * plan.time_limit
     for panel in (time_hard, time_easy):
@@ -94,17 +90,16 @@ def _dress(axes: Sequence[Sequence[Axes]], plan: Plan) -> None:
             fontsize=8,
             color="#555555",
         )
-    for row in axes:
-        for panel in row:
-            plain(panel)
-            if panel.get_legend_handles_labels()[0]:
-                legend(panel)
+    for panel in axes:
+        plain(panel)
+        if panel.get_legend_handles_labels()[0]:
+            legend(panel)
 
 
 def _plain_ticks(panel: Axes, plan: Plan) -> None:
     from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
-    ticks = (3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192)
+    ticks = (3, 6, 12, 24, 48, 96, 192)
     panel.xaxis.set_major_locator(FixedLocator([n for n in ticks if n <= plan.max_n]))
     panel.xaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
     panel.xaxis.set_minor_locator(NullLocator())
@@ -141,9 +136,8 @@ def _panel(
                 markeredgecolor=colour,
                 alpha=0.9 if cut else 0.65,
             )
-        panel.plot(
-            [], [], color=colour, marker=marker, markersize=4, label=f"{label}: {text}"
-        )
+        label = f"{label}\n{textwrap.fill(text, 32)}"
+        panel.plot([], [], color=colour, marker=marker, markersize=4, label=label)
         if fitted is not None and fitted.is_clear:
             grid = np.linspace(fitted.first, fitted.last, 100)
             panel.plot(grid, fitted(grid), color=colour, linewidth=1.3)
@@ -155,7 +149,7 @@ def _panel(
             marker="^",
             markerfacecolor="none",
             markeredgecolor="#444444",
-            label="cut off by the limit (at least so much)",
+            label="cut off by the limit\n(at least so much)",
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import chdir, contextmanager
 from importlib import import_module
@@ -29,14 +30,36 @@ GREY = "#777777"
 WIDTH = 5.0  # inches: at 400 pixels, as on a phone, type is still legible
 
 
+def column(
+    height: float, rows: int, columns: int = 1, *, share: bool = False
+) -> tuple[Figure, list[Axes]]:
+    """Make a figure of a phone's width with panels below one another."""
+    from matplotlib.figure import Figure
+
+    figure: Figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False, sharey=share)
+    return figure, list(panels.flatten())
+
+
+def headline(figure: Figure, text: str) -> None:
+    """Give a figure a title, in lines that are not cut, nor between "ε = 1"."""
+    whole = text.replace(" = ", "\0=\0")
+    lines = [textwrap.fill(line, 60) for line in whole.splitlines()]
+    figure.suptitle("\n".join(lines).replace("\0", " "), fontsize=10)
+
+
 def legend(panel: Axes, columns: int = 1) -> None:
-    """Put a legend below, where it covers nothing."""
+    """Put a legend below the label of the x axis, where it covers nothing."""
+    from matplotlib.transforms import ScaledTranslation
+
+    below = ScaledTranslation(0, -28 / 72, panel.figure.dpi_scale_trans)
     panel.legend(
         fontsize=8,
         frameon=False,
         ncols=columns,
         loc="upper center",
-        bbox_to_anchor=(0.5, -0.13),
+        bbox_to_anchor=(0.5, 0),
+        bbox_transform=panel.transAxes + below,
     )
 
 

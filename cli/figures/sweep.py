@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from .files import (
     DASHES,
     GREY,
     MARKERS,
-    WIDTH,
+    column,
     legend,
     look,
     plain,
@@ -35,10 +36,7 @@ def save_phases(path: Path, phases: Sequence[Phase]) -> None:
     if not phases:
         raise ValueError(f"{path}: no formula is verified yet, so nothing is drawn")
     with style():
-        from matplotlib.figure import Figure
-
-        figure: Figure = Figure(figsize=(WIDTH, 10), layout="constrained")
-        share, optimum, seconds = figure.subplots(3, 1)
+        figure, (share, optimum, seconds) = column(10, 3)
         _share(share, phases)
         _optimum(optimum, phases)
         _seconds(seconds, phases)
@@ -84,10 +82,12 @@ def _share(panel: Axes, phases: Sequence[Phase]) -> None:
     left, right = panel.get_xlim()
     if left < _THRESHOLD < right:
         panel.axvline(_THRESHOLD, color=GREY, linewidth=0.9, linestyle=":")
+        # Free of the curve, which falls: right of the line above, left of it below.
+        early = (left + right) / 2 > _THRESHOLD
         panel.annotate(
-            f"random 3-SAT, n → ∞: {_THRESHOLD}", (_THRESHOLD, 0), xytext=(-3, 4),
-            rotation=90, textcoords="offset points", ha="right", va="bottom",
-            color=GREY, fontsize=8,
+            f"random 3-SAT, n → ∞: {_THRESHOLD}", (_THRESHOLD, 1 if early else 0),
+            xytext=(4 if early else -4, 0), textcoords="offset points",
+            ha="left" if early else "right", va="center", color=GREY, fontsize=8,
         )  # fmt: skip
     panel.set_ylim(-0.04, 1.04)
     counts = sorted({phase.formulas for phase in phases})
@@ -143,11 +143,9 @@ def save_curves(path: Path, curves: Sequence[Curve]) -> None:
         raise ValueError(f"{path}: no run has a curve, so nothing is drawn")
     environments = list(dict.fromkeys(curve.env for curve in drawn))
     with style():
-        from matplotlib.figure import Figure
-
-        size = (WIDTH, 2.9 * len(environments) + 0.9)
-        figure: Figure = Figure(figsize=size, layout="constrained")
-        panels = figure.subplots(len(environments), squeeze=False).flatten()
+        rows, lines = len(environments), len({curve.algorithm for curve in drawn})
+        height = 2.9 * rows + 0.9 + 0.12 * max(0, lines - 3)  # for a longer legend
+        figure, panels = column(height, rows)
         for panel, env in zip(panels, environments, strict=True):
             _panel(panel, [c for c in curves if c.env == env])
         _legend(figure, drawn)
@@ -198,7 +196,7 @@ def _panel(panel: Axes, curves: Sequence[Curve]) -> None:
         exact += f" (standard error ≤ {error:.1g})"
     seeds = "one seed" if runs == 1 else f"{runs} seeds"
     own = ", an environment each" if gaps else ""
-    title = f"{drawn[0].env}: {seeds}{own}, values {exact}"
+    title = textwrap.fill(f"{drawn[0].env}: {seeds}{own}, values {exact}", 52)
     panel.set_title(title, loc="left", fontsize=10)
     panel.set_xlabel("trajectories collected")
     named = "V^π − V* of the seed" if gaps else "value of the policy"
@@ -245,5 +243,9 @@ def _legend(figure: Figure, drawn: Sequence[Curve]) -> None:
         label = "stopped by its limit"
         handles.append(Line2D([], [], marker="x", ms=7, mew=1.8, label=label, **style))
     figure.legend(
-        handles=handles, loc="outside lower center", ncols=3, fontsize=8, frameon=False
+        handles=handles,
+        loc="outside lower center",
+        ncols=3 if len(handles) <= 7 else 2,  # the longest names side by side
+        fontsize=8,
+        frameon=False,
     )

@@ -106,7 +106,7 @@ def test_square_loss():
         (["average", "--contexts", 2], ["π* (truly 1)", "2 contexts"]),
         (
             ["square-loss", "--runs", 5, "--samples", 10],
-            ["g_bad, loss 1/16", "square loss at most"],
+            [", loss 1/16", "square loss at most"],
         ),
     ],
 )

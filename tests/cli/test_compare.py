@@ -140,25 +140,6 @@ def test_every_seed_is_in_the_denominator(made, monkeypatch, tmp_path):
         assert "1 of 1" not in place
 
 
-@pytest.mark.parametrize("environments", spread([1, 2], 1))
-def test_the_title_of_a_figure_is_not_cut(made, monkeypatch, tmp_path, environments):
-    figure = tmp_path / "all.svg"
-    names = ",".join(("tabular", "random-finite")[:environments])
-    figures = []
-    keep = lambda path, drawn: figures.append(drawn)  # noqa: E731
-    monkeypatch.setattr("olivine.cli.figures.comparison.write_figure", keep)
-    olivine(
-        "compare", "--env", names, "--algorithms", "wins,refuses", "--seeds", "1",
-        "--epsilon", "0.9", "-o", figure,
-    )  # fmt: skip
-    (drawn,) = figures
-    drawn.draw_without_rendering()
-    boxes = [drawn._suptitle.get_window_extent(), drawn.legends[0].get_window_extent()]
-    for box in boxes:
-        assert drawn.bbox.x0 <= box.x0 < box.x1 <= drawn.bbox.x1
-        assert drawn.bbox.y0 <= box.y0 < box.y1 <= drawn.bbox.y1
-
-
 @pytest.mark.children
 def test_limits_count_cpu_time(made, monkeypatch):
     """A run that waits is not stopped by a limit below its wall time."""

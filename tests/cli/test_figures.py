@@ -1,0 +1,139 @@
+"""Each figure at the width of a phone: nothing is cut, and type is large enough."""
+
+from argparse import Namespace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from olivine.algorithms.learning import registry
+from olivine.cli.experiments import barrier as barriers
+from olivine.cli.experiments.summaries import Curve, Phase
+from olivine.cli.figures import barrier, comparison, contrast, sweep
+from olivine.cli.figures.files import WIDTH
+from olivine.reduction.contrast.contrast import HARD, SERIES, Measurement, Plan, fits
+
+from benchmarks import olive_honest, ties, trajectories
+from tests.support.depth import spread
+
+FILE = Path("f.svg")
+
+
+def draw_backup() -> None:
+    run = {"parameters": "practical", "optimal": True, "trajectories": 10**9}
+    row = {"n": 50, "failures": 3, "runs": 10, "interval": [0.1, 0.6]}
+    record = {
+        "barrier": "backup", "epsilon": "1/4", "ratio": "2", "ties": "against",
+        "runs": 100, "chains": [{"H": h, "rows": [row]} for h in (1, 2)],
+        "growth": [{"H": h, "bellman": "9", "valor": [run, run]} for h in (3, 48)],
+    }  # fmt: skip
+    barrier.save_figure(FILE, record)
+
+
+def draw_average() -> None:
+    barrier.save_figure(FILE, {"barrier": "average"} | barriers.average(seed=0))
+
+
+def draw_square_loss() -> None:
+    found = barriers.square_loss(seed=0, samples=[4], runs=2)
+    barrier.save_figure(FILE, {"barrier": "square-loss"} | found)
+
+
+def draw_contrast() -> None:
+    plan = Plan(100)
+    found = [
+        Measurement(
+            name, n, 4 * n, 0, min(1e-3 * 2**n, 10), n**2, n > 13 and name in HARD, ""
+        )
+        for name in SERIES
+        for n in plan.sizes
+        if n < 60 or name not in HARD
+    ]
+    contrast.save_figure(Path(), plan, found, fits(found))
+
+
+def draw_comparison() -> None:
+    record = {
+        "epsilon": 0.3, "seeds": 50, "runs": 50, "successes": 50, "failures": 0,
+        "timeouts": 0, "refused": None, "left": None,
+    }  # fmt: skip
+    records = [
+        record
+        | {"algorithm": name, "env": env, "params": p, "trajectories": 10 ** (3 * k)}
+        for env, p in (("lock", "practical"), ("diabolical-lock", "theorem"))
+        for k, name in enumerate(registry.names())
+    ]
+    comparison.save_figure(FILE, records)
+
+
+def draw_phases() -> None:
+    one, ways = Fraction(1), {"milp, strengthened": 1.0, "maxsat, known": 9.0}
+    phases = [
+        Phase(
+            "paper", n, m * n, 20, 9 - m, m, (one - Fraction(m, 99), one), {}, {}, ways
+        )
+        for n in (20, 50)
+        for m in (2, 4, 8)
+    ]
+    sweep.save_phases(FILE, phases)
+
+
+def draw_curves() -> None:
+    x, y = (10, 10**6), (0.0, 0.5)
+    end = (10**6, 0.5, True)
+    curves = [
+        Curve(
+            name, "diabolical-lock", x, y, y, y, (end, end), 2, 1.0, None, 1, "",
+            exact=False, params="practical", error=0.004,
+        )
+        for name in registry.names()
+    ]  # fmt: skip
+    sweep.save_curves(FILE, curves)
+
+
+def draw_ties() -> None:
+    lines = [
+        ties.Line(*way, [(2, 10, 0.05, False), (50, 900, 1.0, True)])
+        for way in ties.SERIES
+    ]
+    ties.draw(lines, 1, FILE)
+
+
+def draw_honest() -> None:
+    found = [
+        Namespace(variant=variant, tiebreak=name, n=n, slowest=n**2)
+        for variant in olive_honest.VARIANTS
+        for name in olive_honest.TIEBREAKS
+        for n in (3, 6)
+    ]
+    olive_honest.draw(found, Namespace(time_limit=20), FILE)
+
+
+def draw_trajectories() -> None:
+    trajectories.draw(FILE)
+
+
+DRAWN = [
+    draw_average, draw_comparison, draw_contrast, draw_phases, draw_backup, draw_curves,
+    draw_honest, draw_square_loss, draw_ties, draw_trajectories,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("draw", spread(DRAWN, 4), ids=lambda draw: draw.__name__)
+def test_a_figure_is_legible_on_a_phone(draw, monkeypatch, tmp_path) -> None:
+    monkeypatch.chdir(tmp_path)
+    kept = []
+
+    def keep(figure, *_, **__) -> None:
+        figure.draw_without_rendering()
+        kept.append(figure)
+
+    monkeypatch.setattr(Figure, "savefig", keep)
+    draw()
+    figure = kept[0]
+    assert figure.get_size_inches()[0] == WIDTH
+    box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
+    assert 0 <= box.x0 < box.x1 <= width
+    assert 0 <= box.y0 < box.y1 <= height
+    assert min(text.get_fontsize() for text in figure.findobj(Text)) >= 8
