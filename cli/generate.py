@@ -6,7 +6,7 @@ import enum
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,15 @@ from .common.console import Unseen, progress_bar, tell
 from .common.memory import is_exhausted, want_of_memory
 from .common.output import ExitStatus, describe, print_json, report_error, say, worst
 from .common.outputs import check_empty, check_not_input, check_outputs, places, staged
-from .common.reading import STANDARD_INPUT, Reading, Result, each_input, expand, guarded
+from .common.reading import (
+    STANDARD_INPUT,
+    Reading,
+    Result,
+    each_input,
+    expand,
+    guarded,
+    in_order,
+)
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -65,6 +73,14 @@ class Job:
     def __call__(self, file: str) -> Result:
         """Write one folder; whatever happens becomes a record."""
         return guarded(self.write, file)
+
+    def load(self) -> None:
+        """Import what the work needs: once, for all children."""
+        from .common import family_folder
+        from .experiments import runs  # noqa: F401
+
+        if family_folder.GRAPHS.intersection(self.wanted):
+            from .common import family_graphs  # noqa: F401
 
     def stages(self) -> list[str]:
         """Name the steps."""
@@ -324,20 +340,28 @@ def _write_all(
 ) -> ExitStatus:
     """Write every folder, and a line of the manifest as each is whole."""
     if jobs > 1:
-        from .common import family_graphs  # noqa: F401 (for all children)
+        job.load()
+    lines: dict[int, str] = {}
+
+    def noted() -> Iterator[tuple[int, Result]]:
+        with open(manifest, "w", encoding="ascii") as rows:
+            for number, result in each_input(job, inputs, jobs):
+                row = {k: v for k, v in result[0].items() if k != "traceback"}
+                lines[number] = json.dumps(row) + "\n"
+                rows.write(lines[number])
+                rows.flush()
+                yield number, result
 
     statuses = []
-    with (
-        open(manifest, "w", encoding="ascii") as rows,
-        progress_bar("generate", len(inputs), json_lines) as progress,
-    ):
-        for record, status in each_input(job, inputs, jobs):
+    with progress_bar("generate", len(inputs), json_lines) as progress:
+        for record, status in in_order(noted()):
             statuses.append(status)
-            row = {key: record[key] for key in record if key != "traceback"}
-            rows.write(json.dumps(row) + "\n")
-            rows.flush()
             _report(record, json_lines, brief=True)
             progress.advance(progress.task_ids[0])
+    if list(lines) != sorted(lines):
+        from ..solvers.files import write_text
+
+        write_text(manifest, (lines[number] for number in sorted(lines)))
     return worst(statuses)
 
 

@@ -18,7 +18,7 @@ from .common.certificates import Target, certify, refuse_inside, targets
 from .common.command import verb
 from .common.console import print_table, progress_bar, tell
 from .common.output import ExitStatus, describe, print_json, report_error, say, worst
-from .common.reading import Reading, Result, each_input, expand, guarded
+from .common.reading import Reading, Result, each_input, expand, guarded, in_order
 
 if TYPE_CHECKING:
     from ..reduction.family.instance import Instance
@@ -192,7 +192,7 @@ def verify(
         if jobs > 1:
             from ..reduction.verify import verification  # noqa: F401 (for all children)
 
-        for record, status in each_input(job, inputs, jobs):
+        for record, status in in_order(each_input(job, inputs, jobs)):
             statuses.append(status)
             _announce(record, json_lines)
             if json_lines:

@@ -57,7 +57,7 @@ READ_BACK_CLAUSES = {"faithful": 8, "strengthened": 60, "projected": 200}
 READ_BACK_SECONDS = 5.0
 FAR = 1e-4  # a difference of optima beyond an engine's tolerances, 1e-6 a row
 
-_GRAPHS = frozenset({"json", "graphml", "dot"})
+GRAPHS = frozenset({"json", "graphml", "dot"})
 MARK = "olivine"  # begins the remark of a program file
 _PROGRAMS = frozenset({"lp", "mps"})
 _LIBRARIES = ("highspy", "networkx", "numpy", "pulp", "python-sat")
@@ -87,7 +87,7 @@ def request(
 ) -> Request:
     """Check what is asked for before anything is written; ValueError if it fails."""
     bits = parse_member(member, family)
-    if two_actions or _GRAPHS.intersection(wanted):
+    if two_actions or GRAPHS.intersection(wanted):
         from . import family_graphs  # loads networkx
 
         family_graphs.refuse_large(family, two_actions=two_actions)
@@ -142,7 +142,7 @@ def stages(
     files = [FILES[name] for name in FILES if name in wanted]
     programs = [file for file in files if file.startswith("program.")]
     others = [file for file in files if file not in programs]
-    graph = ["the graph"] if _GRAPHS.intersection(wanted) else []
+    graph = ["the graph"] if GRAPHS.intersection(wanted) else []
     model = ["the model of the program", *["the start"] * start, *programs]
     model = model if programs else []
     known = ["the optimum"] * solve
@@ -165,7 +165,7 @@ def write_folder(
         at("the optimum")
         answer = _solve(instance)
         known = {"known": _known(answer)}
-    graphs = {name: FILES[name] for name in _GRAPHS.intersection(wanted)}
+    graphs = {name: FILES[name] for name in GRAPHS.intersection(wanted)}
     if graphs:
         from .family_graphs import write_graphs  # loads networkx
 

@@ -192,30 +192,44 @@ def guarded(work: Job, file: str) -> Result:
 
 def each_input(
     job: Job, inputs: Sequence[tuple[str, str | None]], jobs: int
-) -> Iterator[Result]:
-    """Yield a job's results in the order of what `expand` found, errors among it."""
+) -> Iterator[tuple[int, Result]]:
+    """Yield (index, result) for what `expand` found, as soon as each is known."""
     files = [file for file, error in inputs if error is None]
-    results = in_parallel(job, files, jobs) if jobs > 1 else map(job, files)
-    for file, error in inputs:
-        if error is None:
-            yield next(results)
-        else:
-            yield {"file": file, "error": error}, ExitStatus.BAD_INPUT
+    numbers = [number for number, (_, error) in enumerate(inputs) if error is None]
+    results = enumerate(map(job, files)) if jobs == 1 else in_parallel(job, files, jobs)
+    for number, (file, error) in enumerate(inputs):
+        if error is not None:
+            yield number, ({"file": file, "error": error}, ExitStatus.BAD_INPUT)
+    for number, result in results:
+        yield numbers[number], result
 
 
-def in_parallel(job: Job, files: Sequence[str], jobs: int) -> Iterator[Result]:
-    """Yield the results of a job for every file, in the order of the files."""
+def in_order(results: Iterable[tuple[int, Result]]) -> Iterator[Result]:
+    """Yield numbered results in the order of their numbers, from 0."""
+    early: dict[int, Result] = {}
+    following = 0
+    for number, result in results:
+        early[number] = result
+        while following in early:
+            yield early.pop(following)
+            following += 1
+
+
+def in_parallel(
+    job: Job, files: Sequence[str], jobs: int
+) -> Iterator[tuple[int, Result]]:
+    """Yield (index, result) of a job for each file as soon as it is known."""
     from ...solvers.child.child import run_each
 
-    children = run_each(job, [f for f in files if f != STANDARD_INPUT], jobs)
-    for file in files:
-        if file == STANDARD_INPUT:
-            yield job(file)
-            continue
-        child = next(children)
+    numbers = [k for k, file in enumerate(files) if file != STANDARD_INPUT]
+    for k, child in run_each(job, [files[number] for number in numbers], jobs):
+        number, file = numbers[k], files[numbers[k]]
         child.raise_error(file)
         if child.value is not None:
-            yield child.value
+            yield number, child.value
         else:
             message = f"{file}: its process died: {child.message} (out of memory?)"
-            yield {"file": file, "error": message}, ExitStatus.UNDECIDED
+            yield number, ({"file": file, "error": message}, ExitStatus.UNDECIDED)
+    for number, file in enumerate(files):
+        if file == STANDARD_INPUT:
+            yield number, job(file)

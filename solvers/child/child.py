@@ -17,12 +17,12 @@ import math
 import os
 import pickle
 import signal
+import sys
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import islice
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, TypeVarTuple
 
 from . import process
@@ -35,6 +35,10 @@ ChildStatus = Literal["done", "timeout", "memory", "died", "error"]
 _FORKS = hasattr(os, "fork")
 _MEMORY_POLL = 0.02
 _HEARTBEAT = 0.25
+TURN = 1.0
+"""CPU seconds after which a child of `run_each` begins no further item."""
+GROWTH = 64 * 2**20
+"""So does one that has grown by as many bytes: limits of memory are for an item."""
 
 
 class ChildResult(NamedTuple, Generic[Value]):
@@ -118,23 +122,64 @@ def cpu_seconds() -> float:
 
 
 def run_each(
-    function: Callable[[Item], Value], items: Iterable[Item], jobs: int
-) -> Iterator[ChildResult[Value]]:
-    """Call ``function(item)`` in a child process for each item, several at a time."""
-    waiting = iter(items)
-    running: deque[Running[Value]] = deque()
+    function: Callable[[Item], Value], items: Sequence[Item], jobs: int
+) -> Iterator[tuple[int, ChildResult[Value]]]:
+    """Yield (index, result) of ``function(item)`` for each item as soon as it is known.
+
+    A child takes several items, for a fork costs as much as a small item, and hands
+    back those that it has not begun at the end of its turn. If it dies or the function
+    raises, that is the result of the item that it was at; the others go on.
+    """
+    waiting, running = deque(range(len(items))), dict[Running[Any], deque[int]]()
+    share = 1
     with Calls() as calls:
-        while True:
-            active = sum(child.result is None for child in running)
-            for item in islice(waiting, jobs - active):
-                running.append(calls.start(function, item))
-            if not running:
-                return
-            if (first := running[0].result) is None:
-                calls.wait(_HEARTBEAT)
-            else:
-                running.popleft()
-                yield first
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                size = min(share, math.ceil(len(waiting) / jobs))
+                taken = deque(waiting.popleft() for _ in range(size))
+                own = [items[number] for number in taken]
+                running[calls.start_reporting(_take_turn, function, own)] = taken
+            child = calls.wait(_HEARTBEAT)
+            if child is None:
+                continue
+            taken = running[child]
+            while child.news:
+                yield taken.popleft(), child.news.popleft()
+            if (end := child.result) is None:
+                continue
+            del running[child]
+            if end.status != "done" and taken:
+                yield taken.popleft(), end
+            waiting.extendleft(reversed(taken))
+            if end.value is not None:
+                done, has_time = end.value
+                share = 2 * done if has_time else done
+
+
+def _take_turn(
+    report: Callable[[object], None],
+    function: Callable[[Item], object],
+    items: Sequence[Item],
+) -> tuple[int, bool]:
+    """Report on items until the turn ends; how many were done, and if it is so soon."""
+    end, most = cpu_seconds() + TURN, _peak_memory() + GROWTH
+    for done, item in enumerate(items, 1):
+        start = time.monotonic()
+        value = function(item)
+        report(ChildResult("done", value, time.monotonic() - start))
+        if cpu_seconds() >= end or _peak_memory() >= most:
+            return done, False
+    return len(items), True
+
+
+def _peak_memory() -> int:
+    """Most memory this process has held, in bytes; 0 on a system that tells none."""
+    try:
+        import resource  # not everywhere
+    except ImportError:
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
 
 
 class Calls:

@@ -22,7 +22,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .temporary import make_root, remove, scratch_name, signals_held, work_below
+from .temporary import (
+    make_root,
+    remove_all_of,
+    scratch_name,
+    signals_held,
+    work_below,
+)
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -127,7 +133,7 @@ class Worker:
                     self._process.close()
                 self._process = None
                 self.reader.close()
-            remove(self._scratch)
+            remove_all_of(self._scratch)
 
     def _has_ended(self) -> bool:
         if self.exitcode is None:

@@ -37,6 +37,7 @@ _SIGNALS = [
 ]
 _TRIES = 20
 
+_LINK = "owned-"
 _NAME = re.compile("olivine-[0-9a-f]{32}")
 
 _owned: set[Path] = set()
@@ -73,14 +74,42 @@ def signals_held() -> Iterator[None]:
 
 @contextmanager
 def owned(path: Path) -> Iterator[Path]:
-    """Remove a file or folder of a new name at the end, if it is there then."""
+    """Remove a file or folder of a new name at the end, if it is there then.
+
+    Should this be a child that is killed meanwhile, its parent removes it.
+    """
     _owned.add(path)
+    link = _tell_parent(path)
     try:
         yield path
     finally:
         with signals_held():
             remove(path)
             _owned.discard(path)
+            if link is not None:
+                remove(link)
+
+
+def _tell_parent(path: Path) -> Path | None:
+    """Leave a link in a child's root to what lies elsewhere, for `remove_all_of`."""
+    if _root is None or _root in path.parents:
+        return None
+    link = _root / f"{_LINK}{uuid.uuid4().hex}"
+    with suppress(OSError):  # without room for a link the work may go on
+        make_root()
+        link.symlink_to(path.absolute())
+        return link
+    return None
+
+
+def remove_all_of(root: Path) -> None:
+    """Remove what a child that has ended owned, and its root."""
+    for folder, below, files in os.walk(root):
+        for name in (*below, *files):
+            if name.startswith(_LINK):
+                with suppress(OSError):
+                    remove(Path(os.readlink(Path(folder, name))))
+    remove(root)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """SIGINT and SIGTERM at any moment leave no file and no process behind."""
 
 import contextlib
+import json
 import os
 import random
 import signal
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -48,12 +50,14 @@ class Place:
         self.output.mkdir()
         self.mark = f"OLIVINE_TEST={folder}"
 
-    def start(self, arguments: list[str]) -> subprocess.Popen[bytes]:
+    def start(
+        self, arguments: list[str], program: Sequence[str] = ("-m", "olivine")
+    ) -> subprocess.Popen[bytes]:
         name, _, value = self.mark.partition("=")
         places = {"TMPDIR": str(self.temporary), name: value}
         words = [a.format(self.output) if "{}" in a else a for a in arguments]
         return subprocess.Popen(
-            [sys.executable, "-m", "olivine", *words],
+            [sys.executable, *program, *words],
             cwd=ROOT,
             env=os.environ | places,
             stdout=subprocess.DEVNULL,
@@ -253,3 +257,59 @@ def test_an_error_after_a_signal_is_the_signals() -> None:
     )
     assert done.returncode == 130
     assert b"internal error" not in done.stderr
+
+
+BATCH = """
+import os, signal, sys, time
+from olivine.cli import entry
+from olivine.cli.common import family_folder
+number, main, write = int(sys.argv.pop(1)), os.getpid(), family_folder.write_folder
+def stopped(stage, instance, source, *more):
+    if source.source.endswith("2.cnf"):
+        (stage / "program.lp").write_text("half of it")
+        victim = os.getpid() if number == signal.SIGKILL else main
+        os.kill(victim, number)
+        time.sleep(60)
+    return write(stage, instance, source, *more)
+family_folder.write_folder = stopped
+entry.main()
+"""
+
+
+@pytest.mark.children
+@pytest.mark.parametrize(
+    ("number", "jobs"),
+    [(signal.SIGINT, 1), (signal.SIGINT, 2), (signal.SIGTERM, 2), (signal.SIGKILL, 2)],
+)
+def test_a_batch_that_is_stopped_amid_a_formula(tmp_path, number, jobs) -> None:
+    """Folders are whole or absent, and the manifest says which."""
+    given = tmp_path / "given"
+    given.mkdir()
+    for k in range(6):
+        (given / f"{k}.cnf").write_text("p cnf 1 1\n1 0\n")
+    place = Place(tmp_path)
+    options = ["--format", "lp", "--formulation", "projected", "--jobs", str(jobs)]
+    arguments = ["generate", str(given), "-o", "{}/out", *options]
+    process = place.start(arguments, ["-c", BATCH, str(int(number))])
+    said = process.communicate()[1].decode()
+    assert gone(place), (said, place.processes())
+    assert place.files() == [], said
+    assert "Traceback" not in said
+    killed = number == signal.SIGKILL
+    assert process.returncode == (3 if killed else 128 + number), said
+    out = place.output / "out"
+    rows = [json.loads(r) for r in (out / "manifest.jsonl").read_text().splitlines()]
+    if killed or jobs == 1:
+        names = [Path(row["file"]).name for row in rows]
+        assert names == [f"{k}.cnf" for k in range(6 if killed else 2)]
+    dead = [row for row in rows if "error" in row]
+    assert [Path(row["file"]).name for row in dead] == ["2.cnf"] * killed
+    assert all("killed by SIGKILL" in row["error"] for row in dead)
+    written = {row["directory"]: row["files"] for row in rows if "error" not in row}
+    folders = {str(folder) for folder in out.iterdir() if folder.is_dir()}
+    assert folders >= set(written)
+    assert not any(folder.endswith("2.cnf") for folder in folders)
+    for folder in folders:
+        sizes = {file.name: file.stat().st_size for file in Path(folder).iterdir()}
+        assert set(sizes) == {"family.json", "program.lp", "three_sat.cnf"}
+        assert sizes == written.get(folder, sizes)

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from olivine.solvers.child import child
 from olivine.solvers.child.child import run_each, run_in_child
+from olivine.solvers.child.temporary import owned
 
 from tests.support.refusals import refused
 
@@ -363,16 +364,63 @@ def wait_for_others(k: int, folder: Path) -> int:
     return os.getpid()
 
 
-def test_each_item_has_its_child_and_results_keep_their_order(no_leak, tmp_path):
-    found = list(run_each(lambda k: (k, wait_for_others(k, tmp_path)), range(3), 3))
+def each(function, items, jobs):
+    """Results in the order of the items; each comes once."""
+    found = list(run_each(function, items, jobs))
+    assert sorted(number for number, _ in found) == [*range(len(items))]
+    return [result for _, result in sorted(found, key=lambda pair: pair[0])]
+
+
+def test_items_are_worked_on_side_by_side(no_leak, tmp_path):
+    found = each(lambda k: (k, wait_for_others(k, tmp_path)), range(3), 3)
     assert [result.value[0] for result in found] == [0, 1, 2]
     assert len({os.getpid(), *(result.value[1] for result in found)}) == 4
 
 
-def test_each_failure_is_its_own(start_method):
-    calls = [double, fail, os.abort, double]
-    found = list(run_each(call, calls, 2))
-    assert [r.status for r in found] == ["done", "error", "died", "done"]
+@pytest.mark.parametrize("turn", [0, 3600])
+def test_a_child_takes_items_until_its_turn_ends(no_leak, monkeypatch, turn):
+    monkeypatch.setattr(child, "TURN", turn)
+    found = each(lambda k: (k, os.getpid()), range(40), 2)
+    assert [result.value[0] for result in found] == [*range(40)]
+    count = len({result.value[1] for result in found})
+    assert count == 40 if turn == 0 else 2 <= count <= 15
+
+
+def test_a_child_that_has_grown_ends_its_turn(no_leak, monkeypatch):
+    monkeypatch.setattr(child, "TURN", 3600)
+    found = each(lambda _: len(np.ones(child.GROWTH // 8)) and os.getpid(), range(4), 1)
+    assert len({result.value for result in found}) == 4
+
+
+@pytest.mark.parametrize("turn", [0, 3600])
+def test_each_failure_is_its_own(start_method, monkeypatch, turn):
+    monkeypatch.setattr(child, "TURN", turn)
+    calls = [double, fail, double, double, double, os.abort, os.abort, double]
+    found = each(call, calls, 2)
+    words = {double: "done", fail: "error", os.abort: "died"}
+    assert [r.status for r in found] == [words[call] for call in calls]
+
+
+def own_and_die(folder):
+    with owned(folder / "a"), owned(folder / "b"), owned(folder / "absent"):
+        (folder / "a").mkdir()
+        (folder / "b").touch()
+        (folder / "a" / "part").touch()
+        run_in_child(own_more_and_die, folder)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def own_more_and_die(folder):
+    with owned(folder / "c"):
+        (folder / "c").touch()
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(60)
+
+
+def test_what_a_killed_child_owned_is_removed(start_method, no_leak, tmp_path):
+    (tmp_path / "mine").touch()
+    assert run_in_child(own_and_die, tmp_path).status == "died"
+    assert [p.name for p in tmp_path.iterdir()] == ["mine"]
 
 
 def call(function):
@@ -386,7 +434,7 @@ def test_no_more_run_than_are_asked_for(no_leak, tmp_path):
             time.sleep(60)
 
     children = run_each(note, range(10), 2)
-    assert next(children).status == "done"
+    assert next(children)[1].status == "done"
     children.close()  # kills what runs
     assert {int(p.name) for p in tmp_path.iterdir()} <= {0, 1, 2}
 
