@@ -130,7 +130,8 @@ def run_each(
     back those that it has not begun at the end of its turn. If it dies or the function
     raises, that is the result of the item that it was at; the others go on.
     """
-    waiting, running = deque(range(len(items))), dict[Running[Any], deque[int]]()
+    waiting = deque(range(len(items)))
+    running: dict[Running[Any], deque[int]] = {}
     share = 1
     with Calls() as calls:
         while waiting or running:

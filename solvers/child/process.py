@@ -22,13 +22,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .temporary import (
-    make_root,
-    remove_all_of,
-    scratch_name,
-    signals_held,
-    work_below,
-)
+from .temporary import make_root, remove_all_of, scratch_name, signals_held, work_below
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
