@@ -197,12 +197,13 @@ def _family(instance: Instance) -> str:
         ("reward of [solve]", family.solve_reward),
         ("reward of [try C]", family.try_clause_reward),
         ("reward of a true literal", family.top),
-        ("members", f"2^{family.n_variables}"),
+        ("members", f"2{str(family.n_variables).translate(_RAISED)}"),
     ]
     sizes = family.declared_sizes()._asdict().items()
     return page.section("Family of MDPs", page.table([*rows, *sizes]), *_TERMS)
 
 
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _TERMS = tuple(
     page.paragraph(text)
     for text in (

@@ -68,8 +68,14 @@ def cells(notebook: str) -> str:
             else:
                 svg = "".join(output["data"]["image/svg+xml"])
                 svg = svg[svg.index("<svg") :].replace("\n", " ")
-                parts.append(f'<div class="picture">{svg}</div>')
+                parts.append(f'<div class="{shape(svg)}">{svg}</div>')
     return "\n\n".join(parts) + "\n"
+
+
+def shape(svg: str) -> str:
+    """Class of a picture; a wide one scrolls on a phone (site.css)."""
+    width = re.search(r'^<svg[^>]* width="([\d.]+)pt"', svg)
+    return "picture wide" if width and float(width[1]) > 400 else "picture"
 
 
 def modules(package: ModuleType) -> list[str]:

@@ -16,7 +16,7 @@ pytest.importorskip("l2m4m", reason="needs the extra docs")
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"]
 PAGES += [ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
 EXTENSIONS = ["admonition", "attr_list", "tables", "pymdownx.highlight"]
-EXTENSIONS += ["pymdownx.superfences", "l2m4m:LaTeX2MathMLExtension"]
+EXTENSIONS += ["sane_lists", "pymdownx.superfences", "l2m4m:LaTeX2MathMLExtension"]
 HIDDEN = ("code", "pre", "math")
 CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 STARRED = re.compile(r"(?<!\w)[VgQπu]\*(?!\*)")
@@ -28,18 +28,26 @@ RAW = re.compile(
 
 
 class Reader(HTMLParser):
-    """Text outside of code and formulas, and the cells of each row of each table."""
+    """Text outside of code and formulas, cells of tables' rows, numbers of items."""
 
     def __init__(self) -> None:
         super().__init__()
         self.text = self.formulas = ""
         self.rows: list[int] = []
+        self.items: list[int] = []
+        self._lists: list[int | None] = []  # the next number, None without numbers
         self._code = self._math = 0
 
     def handle_starttag(self, tag, attributes) -> None:
         self._code += tag in HIDDEN
         self._math += tag == "math"
-        if tag == "tr":
+        if tag in ("ol", "ul"):
+            start = int(dict(attributes).get("start", 1))
+            self._lists.append(start if tag == "ol" else None)
+        elif tag == "li" and (number := self._lists[-1]) is not None:
+            self.items.append(number)
+            self._lists[-1] = number + 1
+        elif tag == "tr":
             self.rows.append(0)
         elif tag in ("td", "th"):
             self.rows[-1] += 1
@@ -47,6 +55,8 @@ class Reader(HTMLParser):
     def handle_endtag(self, tag) -> None:
         self._code -= tag in HIDDEN
         self._math -= tag == "math"
+        if tag in ("ol", "ul"):
+            self._lists.pop()
 
     def handle_data(self, data) -> None:
         self.text += "" if self._code else data
@@ -71,6 +81,9 @@ def faults(source: str) -> list[str]:
     rows = [line for line in lines if not re.fullmatch(r"[|\-: ]+", line)]
     if len(rows) != len(seen.rows):
         found.append(f"{len(rows)} rows, {len(seen.rows)} after rendering")
+    items = [int(n) for n in re.findall(r"^ *(\d+)\. ", CODE.sub("", source), re.M)]
+    if items != seen.items:
+        found.append(f"items {items}, {seen.items} after rendering")
     found += [line for line in seen.text.splitlines() if re.match(r"\| .* \|", line)]
     # A formula that holds another, or whose escapes Markdown took for its own.
     found += re.findall(r"[$\\]|klzzwxh", seen.formulas)
@@ -101,6 +114,8 @@ def test_nothing_of_the_lecture_is_lost() -> None:
         ("snake_case, a cake_lpr and G_test_b.", 1),
         (r"The bound $\frac{1}{3m}$ is $\varepsilon$.", 0),
         (r"A raw \frac.", 1),
+        ("1. A.\n\n```\nb\n```\n\n2. C.", 0),
+        ("1. A.\n3. C.", 1),
         (r"Braces $\{0, 1\}$ go wrong, $\lbrace 0, 1 \rbrace$ do not.", 2),
         (r"\[try $C_j$\] is worth 1.", 2),
         ("| a | b |\n| --- | --- |\n| 1 | 2 |\n", 0),

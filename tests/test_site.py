@@ -82,6 +82,23 @@ def test_the_reference_has_each_public_name_where_it_is_documented():
     assert {home.rpartition(".")[0] for home in rows.values()} <= modules
 
 
+def test_no_item_of_a_list_scrolls():
+    """It would lose its number or dot, which stand outside of it."""
+    style = re.sub(r":has\([^()]*\)", "", (DOCS / "site.css").read_text("utf-8"))
+    rules = re.findall(
+        r"([^{}]+)\{([^{}]+)\}", re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL)
+    )
+    scrolling = [selectors for selectors, body in rules if "overflow" in body]
+    assert scrolling
+    assert [rule for rule in scrolling if re.search(r"\bli\b", rule)] == []
+
+
+def test_a_wide_picture_of_the_lecture_scrolls():
+    shape = SITE["shape"]
+    assert shape('<svg width="667.368pt" height="1pt">') == "picture wide"
+    assert shape('<svg xmlns:xlink="u" width="360pt">') == "picture"
+
+
 def test_docstrings_become_markdown():
     pytest.importorskip("griffe", reason="needs the extra docs")
     as_markdown = runpy.run_path(str(DOCS / "docstrings.py"))["as_markdown"]

@@ -52,11 +52,12 @@ def test_every_block_of_a_tutorial_is_run():
 
 
 def words(output: dict) -> list[str]:
-    """What a cell printed, or the texts in its picture."""
+    """What a cell printed, or the size of its picture and the texts in it."""
     if "text" in output:
         return "".join(output["text"]).splitlines()
     svg = "".join(output["data"]["image/svg+xml"])
-    return re.findall(r"<tspan[^>]*>([^<]+)|<text[^>]*>([^<]+)|<!-- (.+?) -->", svg)
+    shown = r"<tspan[^>]*>([^<]+)|<text[^>]*>([^<]+)|<!-- (.+?) -->|viewBox=\"(.+?)\""
+    return re.findall(shown, svg)
 
 
 def test_the_lecture_runs_and_shows_what_it_stores(folder):

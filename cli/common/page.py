@@ -42,7 +42,7 @@ figcaption, footer { font-size: .85rem; opacity: .85; }
 figcaption p { margin: .3rem 0; }
 .play button { font: inherit; margin: .15rem; padding: .1rem .5rem; }
 @media (max-width: 40rem) {
-  .scroll tr { display: grid; grid-template-columns: 5rem 6rem 1fr 5.2rem;
+  .scroll tr { display: grid; grid-template-columns: 4.6rem 6.8rem 1fr 4.8rem;
     border-bottom: 1px solid #8884; }
   .scroll td, .scroll th { border: 0; overflow-wrap: anywhere; font-size: .9rem;
     padding-right: .4rem; }
@@ -114,10 +114,12 @@ def listing(text: str) -> str:
 
 def figure(svg: str, *caption: str, wide: bool = False) -> str:
     """Make a figure of an SVG element and its caption; a wide one scrolls."""
+    from ..figures.scene import hypertext
+
     coloured = re.sub(
         '#[0-9a-f]{6}(?=[;"])', lambda c: f"var(--c{c[0][1:]}, {c[0]})", svg
     )
-    paragraphs = "".join(map(paragraph, caption))
+    paragraphs = "".join(f"<p>{hypertext(text, escape)}</p>" for text in caption)
     return (
         f'<figure class="{"wide" if wide else "plot"}"><div class="picture">{coloured}'
         f"</div><figcaption>{paragraphs}</figcaption></figure>"
@@ -203,7 +205,7 @@ const olivinePlay = (data => {
       if (text) text.textContent = pays ? data.top : "0";
     }));
     root.querySelectorAll("button").forEach((button, i) => {
-      button.textContent = `x${i + 1} = ${Number(bits[i])}`;
+      button.innerHTML = `x<sub>${i + 1}</sub> = ${Number(bits[i])}`;
       button.setAttribute("aria-pressed", bits[i]);
     });
     const names = missed.map(j => `C${j + 1}`).join(", ");

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -357,12 +357,29 @@ def _tikz_style(node: Node) -> str:
 
 _NAMES = re.compile(r"(¬?)\b([xXCyb])(\d+|[ijk])(?:\^([01b]))?(?![A-Za-z])")
 _WHOLE_NAMES = {"M_y": "M_y", "b1b2b3": "b_1b_2b_3", "s0": "s_0"}
+_HTML = {
+    r"\\bar\{(.)\}": r"¬\1",
+    r"_\{?(\w[\dijk]*)\}?": r"<sub>\1</sub>",
+    r"\^\{(\w+)\}": r"<sup>\1</sup>",
+}
 _WHOLE = re.compile(r"\bM_y|b1b2b3|\bs0\b|(?<!\w)2\^(\d+)|" + _NAMES.pattern)
 
 
 def mathtext(text: str) -> str:
     """Put names of states and bits, and powers of two, between dollar signs."""
     return _WHOLE.sub(lambda match: f"${_mathematics(match)}$", text)
+
+
+def hypertext(text: str, escape: Callable[[str], str]) -> str:
+    """HTML where those names have their indices and exponents; the rest is escaped."""
+    parts, end = [], 0
+    for match in _WHOLE.finditer(text):
+        name = _mathematics(match)
+        for pattern, tags in _HTML.items():
+            name = re.sub(pattern, tags, name)
+        parts += [escape(text[end : match.start()]), name]
+        end = match.end()
+    return "".join([*parts, escape(text[end:])])
 
 
 def _mathematics(match: re.Match[str]) -> str:

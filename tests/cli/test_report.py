@@ -112,6 +112,10 @@ def test_the_page_of_a_small_formula(reported, variant: str) -> None:
     # The caption is the page's, so that it can be read on a phone.
     assert "Green: satisfied." in page.text
     assert "Green" not in svgs[1]
+    caption = re.findall("<figcaption>(.*?)</figcaption>", out.read_text("utf-8"))[1]
+    assert "M<sub>y</sub> for each of the 2<sup>2</sup> assignments y" in caption
+    assert "action b<sub>1</sub>b<sub>2</sub>b<sub>3</sub> (any but 000)" in caption
+    assert not re.search(r"\w[_^]\w", caption)
     assert "Theorem O" in page.text
     p = record["penalty"]
     assert f"with p = {p}, top = " in page.text
