@@ -9,7 +9,7 @@ import typer
 
 from .common import options
 from .common.command import verb
-from .common.output import ExitStatus, describe, print_json, report_error, say
+from .common.output import ExitStatus, FileError, bad_input, describe, print_json, say
 
 _HINT = " (the certificate comes first: olivine check CERTIFICATE FILE)"
 
@@ -61,18 +61,11 @@ def check(
         from .common.certificates import check_exports, proof_path
 
         sources = [certificate, str(proof_path(certificate)), file]
-        try:
+        with bad_input(file, str(export)):
             check_exports([str(export)], [], sources)
-        except (ValueError, OSError) as error:
-            return report_error(
-                file, describe(error, str(export)), json_lines=json_lines
-            )
-    try:
-        statement, reason = _judge(
-            certificate, file, input_format, (max_variables, max_bytes), export
-        )
-    except _UnreadableError as error:
-        return report_error(error.file, str(error), json_lines=json_lines)
+    statement, reason = _judge(
+        certificate, file, input_format, (max_variables, max_bytes), export
+    )
     if statement is not None:
         reason = _other(statement, variant, penalty)
     if json_lines:
@@ -93,14 +86,11 @@ def check(
     return ExitStatus.CONTRADICTION if reason else ExitStatus.DONE
 
 
-class _UnreadableError(Exception):
-    """Something cannot be read; `file` is which of the three it is."""
-
-    def __init__(self, file: str, error: OSError, hint: str = "") -> None:
-        self.file = str(error.filename or file)
-        message = describe(error, file)
-        start = "" if message.startswith(self.file) else f"{self.file}: "
-        super().__init__(start + message + hint)
+def _unreadable(file: str, error: OSError, hint: str = "") -> FileError:
+    """Say which of the three cannot be read, and why."""
+    file, message = str(error.filename or file), describe(error, file)
+    start = "" if message.startswith(file) else f"{file}: "
+    return FileError(file, start + message + hint)
 
 
 def _judge(
@@ -117,13 +107,13 @@ def _judge(
     try:
         text = Path(certificate).read_bytes()
     except OSError as error:
-        raise _UnreadableError(certificate, error) from None
+        raise _unreadable(certificate, error) from None
     is_json = text.lstrip()[:1] in (b"{", b"[")
     hint = "" if is_json else _HINT
     try:
         formula = checker.read_formula(file, input_format, limits)
     except OSError as error:
-        raise _UnreadableError(file, error, hint) from None
+        raise _unreadable(file, error, hint) from None
     try:
         statement = checker.judge(text, proof.read_bytes, formula)
         if export is not None:
@@ -135,7 +125,7 @@ def _judge(
                 say(f"olivine: {certificate}: it refutes nothing: no proof to export")
         return statement, ""
     except OSError as error:
-        raise _UnreadableError(certificate, error, hint) from None
+        raise _unreadable(certificate, error, hint) from None
     except ValueError as error:
         reason = describe(error)
         if "'s formula " in reason:

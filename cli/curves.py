@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .common.command import verb
 from .common.options import Json, Seed
-from .common.output import report_error
+from .common.output import FileError
 from .experiments import options
 
 
@@ -41,8 +41,7 @@ def curves(
     from .experiments.units import planned
 
     if env is None:
-        missing = "--env: missing (olivine learn --list shows them)"
-        return report_error("--env", missing, json_lines=json_lines)
+        raise FileError("--env", "--env: missing (olivine learn --list shows them)")
     plan = planned(
         env, algorithms, params, classes, epsilon, delta, setting, seed, seeds,
         time_limit,

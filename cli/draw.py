@@ -11,7 +11,7 @@ import typer
 from .common import options
 from .common.command import verb
 from .common.console import tell
-from .common.output import ExitStatus, describe, print_json, report_error, say
+from .common.output import ExitStatus, bad_input, print_json, say
 from .common.reading import Reading, described
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ TEX = ".tex"
 @verb
 def draw(
     file: options.InputFile,
+    *,
     output: Annotated[
         Path,
         typer.Option(
@@ -49,10 +50,7 @@ def draw(
     ] = None,
     time_limit: options.TimeLimit = None,
     seed: options.Seed = 0,
-    strict: options.StrictReading = False,
-    input_format: options.ReadAs = None,
-    max_variables: options.MaxVariables = options.DEFAULT_MAX_VARIABLES,
-    max_bytes: options.MaxBytes = None,
+    reading: Reading,
     json_lines: options.Json = False,
 ) -> int:
     """Draw the family of MDPs of a formula like the paper's figure.
@@ -73,21 +71,16 @@ def draw(
     start = time.perf_counter()
     options.without_sides(variant, "a drawing")
     exact_penalty = options.checked_penalty(variant, penalty)
-    try:
+    with bad_input(file):
         check_figure(output, file, also=(TEX,))
-        reading = Reading(strict, input_format, max_variables, max_bytes)
         source, instance = reading.read_instance(file, variant.value, exact_penalty)
-    except (ValueError, OSError) as error:
-        return report_error(file, describe(error), json_lines=json_lines)
     for warning in source.warnings:
         say(f"olivine: warning: {warning}")
     answer, assignment = _search(instance, witness, time_limit, seed)
     shown = assignment is not None
     drawn = lay_out(source, instance, answer, witness, assignment)
-    try:
+    with bad_input(file, str(output)):
         _write(output, drawn.captioned())
-    except OSError as error:
-        return report_error(file, describe(error, str(output)), json_lines=json_lines)
     status = ExitStatus.DONE
     if answer is not None and answer.satisfiable is None:
         status = ExitStatus.UNDECIDED

@@ -14,7 +14,7 @@ import typer
 
 from .common.command import verb
 from .common.options import Json
-from .common.output import ExitStatus, describe, print_json, report_error, say
+from .common.output import ExitStatus, bad_input, print_json, say
 from .common.reading import open_regular
 
 if TYPE_CHECKING:
@@ -60,22 +60,17 @@ def extract(
     from ..solvers.milp.solutions import parse_solution
     from ..solvers.model.integer_form import IntegerForm
 
-    file = str(directory)
-    try:
+    with bad_input(str(directory), str(directory)):
         family, formulation = _read_folder(directory)
         built = build(family, formulation)
         form = IntegerForm(built.model)
-        file = solution
+    with bad_input(solution, solution):
         with open_regular(solution) as opened:
             text = opened.read().decode("utf-8", errors="replace")
         size = {"columns": len(form), "rows": len(form.table)}
         found = parse_solution(text, solution, **size)
-        try:
-            result = judge(built, form, found)
-        except ValueError as error:
-            raise ValueError(f"{solution}: {error}") from None
-    except (ValueError, OSError) as error:
-        return report_error(file, describe(error, file), json_lines=json_lines)
+    with bad_input(solution, named=False):
+        result = judge(built, form, found)
     record = {
         "directory": str(directory),
         "solution": solution,

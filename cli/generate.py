@@ -18,7 +18,15 @@ from .common import options
 from .common.command import verb
 from .common.console import Unseen, progress_bar, tell
 from .common.memory import is_exhausted, want_of_memory
-from .common.output import ExitStatus, describe, print_json, report_error, say, worst
+from .common.output import (
+    ExitStatus,
+    FileError,
+    bad_input,
+    describe,
+    print_json,
+    say,
+    worst,
+)
 from .common.outputs import check_empty, check_not_input, check_outputs, places, staged
 from .common.reading import (
     STANDARD_INPUT,
@@ -110,8 +118,8 @@ class Job:
         except (ValueError, OSError, MemoryError) as error:
             if is_exhausted(error):
                 return _unknown(file, f"{want_of_memory()} in reading it")
-            return _bad(file, describe(error))
-        try:
+            raise FileError(file, describe(error)) from error
+        with bad_input(file, named=False):
             request = family_folder.request(
                 instance.family,
                 self.wanted,
@@ -122,8 +130,6 @@ class Job:
                 solve=self.solve,
                 engine=self.engine,
             )
-        except ValueError as error:
-            return _bad(file, f"{file}: {describe(error)}")
         for warning in source.warnings:
             say(f"olivine: warning: {warning}")
         try:
@@ -146,7 +152,7 @@ class Job:
                 if not isinstance(error, ValueError | OSError):
                     raise
                 # A ValueError here means numbers that a format cannot hold.
-                return _bad(file, describe(error, str(output)))
+                raise FileError(file, describe(error, str(output))) from error
             limit = want_of_memory()
             if late:
                 limit = f"limit of {self.time_limit:g} s of CPU time reached"
@@ -158,10 +164,6 @@ class Job:
         return record, ExitStatus.DONE
 
 
-def _bad(file: str, message: str) -> Result:
-    return {"file": file, "error": message}, ExitStatus.BAD_INPUT
-
-
 def _unknown(file: str, reason: str) -> Result:
     record = {"file": file, "status": "unknown", "reason": reason}
     return record, ExitStatus.UNDECIDED
@@ -170,6 +172,7 @@ def _unknown(file: str, reason: str) -> Result:
 @verb
 def generate(
     files: options.InputFiles,
+    *,
     output: Annotated[
         Path,
         typer.Option(
@@ -226,10 +229,7 @@ def generate(
         bool, typer.Option("--force", help="Write into a folder that is not empty.")
     ] = False,
     jobs: options.Jobs = 1,
-    strict: options.StrictReading = False,
-    input_format: options.ReadAs = None,
-    max_variables: options.MaxVariables = options.DEFAULT_MAX_VARIABLES,
-    max_bytes: options.MaxBytes = None,
+    reading: Reading,
     time_limit: Annotated[
         float | None,
         typer.Option(
@@ -281,7 +281,7 @@ def generate(
     ]
     found = [file for file, error in inputs if error is None]
     job = Job(
-        reading=Reading(strict, input_format, max_variables, max_bytes),
+        reading=reading,
         variant=variant.value,
         penalty=options.checked_penalty(variant, penalty),
         formulation=formulation.value,
@@ -301,13 +301,10 @@ def generate(
             record, status = job.write(files[0], partial(_show_step, progress, stages))
         _report(record, json_lines)
         return status
-    try:
+    with bad_input(str(output), str(output)):
         job = replace(job, places=places(found, output))
         _check(output, job)
         return _write_all(job, inputs, output / MANIFEST, jobs, json_lines)
-    except (ValueError, OSError) as error:
-        message = describe(error, str(output))
-        return report_error(str(output), message, json_lines=json_lines)
 
 
 def _below(folder: Path) -> Callable[[str], bool]:

@@ -1,13 +1,15 @@
 """``olivine multi``: 3-SAT in the multi-data-set oracle for one policy."""
 
 import time
+from functools import partial
 from typing import Any
 
 from .common import options
 from .common.command import verb
 from .common.console import tell
-from .common.output import ExitStatus, describe, print_json, report_error, say, worst
-from .common.reading import Reading, expand
+from .common.output import ExitStatus, bad_input, print_json, worst
+from .common.reading import Reading, Result, each_input, expand, guarded, in_order
+from .verify import announce
 
 DEFAULT_SECONDS = 60.0
 
@@ -15,11 +17,9 @@ DEFAULT_SECONDS = 60.0
 @verb
 def multi(
     files: options.InputFiles,
+    *,
     time_limit: options.TimeLimit = None,
-    strict: options.StrictReading = False,
-    input_format: options.ReadAs = None,
-    max_variables: options.MaxVariables = options.DEFAULT_MAX_VARIABLES,
-    max_bytes: options.MaxBytes = None,
+    reading: Reading,
     json_lines: options.Json = False,
 ) -> int:
     """Decide formulas by the multi-data-set oracle, and check it against SAT.
@@ -34,51 +34,35 @@ def multi(
 
     Example: [bold]olivine multi tests/cases/satlib/uf20-01.cnf --json[/bold]
     """
-    reading = Reading(strict, input_format, max_variables, max_bytes)
     seconds = DEFAULT_SECONDS if time_limit is None else time_limit
+    job = partial(guarded, partial(_verify, reading, seconds))
     statuses = []
-    for file, error in expand(files):
-        if error is not None:
-            statuses.append(report_error(file, error, json_lines=json_lines))
-            continue
-        statuses.append(_verify(file, reading, seconds, json_lines))
+    for record, status in in_order(each_input(job, list(expand(files)), 1)):
+        statuses.append(status)
+        announce(record, json_lines)
+        if json_lines:
+            print_json(record)
+        elif "error" not in record:
+            _show(record)
     return worst(statuses)
 
 
-def _verify(
-    file: str, reading: Reading, seconds: float, json_lines: bool
-) -> ExitStatus:
+def _verify(reading: Reading, seconds: float, file: str) -> Result:
     from ..reduction.multi.verification import verify_multi_hardness
 
     start = time.perf_counter()
-    try:
+    with bad_input(file):
         source = reading.read(file)
-    except (ValueError, OSError) as error:
-        return report_error(file, describe(error), json_lines=json_lines)
-    for warning in source.warnings:
-        say(f"olivine: warning: {warning}")
-    try:
+    with bad_input(file, named=False):
         found = verify_multi_hardness(source.formula, time_limit=seconds)
-    except ValueError as error:
-        message = f"{file}: {describe(error)}"
-        return report_error(file, message, json_lines=json_lines)
     record = {"file": file} | found.to_json()
     record["warnings"] = list(source.warnings)
     record["seconds"] = round(time.perf_counter() - start, 6)
-    if json_lines:
-        print_json(record)
-    else:
-        _show(record)
-    for contradiction in found.contradictions:
-        say(
-            f"olivine: {file}: contradiction: {contradiction} "
-            "(this should be impossible: please report it with the input)"
-        )
     if found.contradictions:
-        return ExitStatus.CONTRADICTION
+        return record, ExitStatus.CONTRADICTION
     deterministic = found.routes["deterministic"].satisfiable
     decided = deterministic is not None and found.mixture.feasible
-    return ExitStatus.DONE if decided else ExitStatus.UNDECIDED
+    return record, ExitStatus.DONE if decided else ExitStatus.UNDECIDED
 
 
 def _show(record: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from .. import __version__
 from .common import options, page
 from .common.command import verb
 from .common.console import heartbeat, tell
-from .common.output import ExitStatus, describe, print_json, report_error, say
+from .common.output import ExitStatus, bad_input, describe, print_json, say
 from .common.outputs import check_outputs
 from .common.reading import Reading
 from .verify import lower_bound, notes, remark, say_failures
@@ -33,6 +33,7 @@ EXCERPT_CLAUSES = 300
 @verb
 def report(
     file: options.InputFile,
+    *,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="HTML", help="Page to write.")
     ],
@@ -43,10 +44,7 @@ def report(
     ] = options.FormulationName.FAITHFUL,
     time_limit: options.TimeLimit = None,
     seed: options.Seed = 0,
-    strict: options.StrictReading = False,
-    input_format: options.ReadAs = None,
-    max_variables: options.MaxVariables = options.DEFAULT_MAX_VARIABLES,
-    max_bytes: options.MaxBytes = None,
+    reading: Reading,
     json_lines: options.Json = False,
 ) -> int:
     """Write one self-contained HTML page about a formula and its program.
@@ -64,12 +62,9 @@ def report(
     start = time.perf_counter()
     options.without_sides(variant, "a report's drawing")
     exact_penalty = options.checked_penalty(variant, penalty)
-    try:
+    with bad_input(file):
         check_outputs([output], [file])
-        reading = Reading(strict, input_format, max_variables, max_bytes)
         source, instance = reading.read_instance(file, variant.value, exact_penalty)
-    except (ValueError, OSError) as error:
-        return report_error(file, describe(error), json_lines=json_lines)
     for warning in source.warnings:
         say(f"olivine: warning: {warning}")
     with heartbeat(lambda: f"verifying {file}"):

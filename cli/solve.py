@@ -18,21 +18,17 @@ from .. import __version__
 from .common import signals
 from .common.command import verb
 from .common.options import (
-    DEFAULT_MAX_VARIABLES,
     FormulationName,
+    InputFile,
     Json,
-    MaxBytes,
-    MaxVariables,
     Memory,
     PenaltyOption,
-    ReadAs,
-    StrictReading,
     TimeLimit,
     VariantName,
     VariantOption,
     checked_penalty,
 )
-from .common.output import describe, print_json, report_error, say
+from .common.output import bad_input, print_json, say
 from .common.reading import Reading, described, instance_of
 
 if TYPE_CHECKING:
@@ -69,10 +65,8 @@ class EngineName(enum.StrEnum):
 
 @verb
 def solve(
-    file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="A DIMACS file, or - for standard input."),
-    ],
+    file: InputFile,
+    *,
     engine: Annotated[
         EngineName,
         typer.Option(help="Decide by a SAT solver, or by a MILP of the program."),
@@ -85,10 +79,7 @@ def solve(
     ] = None,
     time_limit: TimeLimit = None,
     memory: Memory = None,
-    strict: StrictReading = False,
-    input_format: ReadAs = None,
-    max_variables: MaxVariables = DEFAULT_MAX_VARIABLES,
-    max_bytes: MaxBytes = None,
+    reading: Reading,
     json_lines: Json = False,
 ) -> int:
     """Decide a formula through OLIVE's program, like a solver of the SAT competition.
@@ -108,19 +99,18 @@ def solve(
     """
     start = time.perf_counter()
     exact_penalty = checked_penalty(variant, penalty)
-    reading = Reading(strict, input_format, max_variables, max_bytes)
     options: dict[str, Any] = {
         "formulation": None if formulation is None else formulation.value,
         "time_limit": time_limit,
     }
     named = re.search(r"(?i)\.wcnf(\.\w+)?$", file) and "wcnf"
-    with _unknown_if_stopped(file, input_format or named, json_lines) as formats:
-        try:
+    with _unknown_if_stopped(
+        file, reading.input_format or named, json_lines
+    ) as formats:
+        with bad_input(file):
             source = reading.read(file)
             formats.append(source.format)
             instance = instance_of(file, source, variant.value, exact_penalty)
-        except (ValueError, OSError) as error:
-            return report_error(file, describe(error), json_lines=json_lines)
         for warning in source.warnings:
             say(f"olivine: warning: {warning}")
         if not json_lines:

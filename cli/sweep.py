@@ -9,7 +9,7 @@ import typer
 
 from .common.command import verb
 from .common.options import Json
-from .common.output import ExitStatus, describe, report_error, say, worst
+from .common.output import ExitStatus, bad_input, say, worst
 
 if TYPE_CHECKING:
     from .experiments.units import Row
@@ -83,7 +83,7 @@ def sweep(
     from .experiments.sweep_file import read_sweep
     from .figures.files import check_suffix
 
-    try:
+    with bad_input(str(file)):
         plan = read_sweep(file)
         if figure is not None:
             check_suffix(figure)
@@ -94,37 +94,32 @@ def sweep(
         if is_formula_name(output.name):
             raise ValueError(f"{output}: by its name a formula, not a file of rows")
         check_outputs([output, figure, parquet], [str(file), *plan.files])
-    except (ValueError, OSError) as error:
-        return report_error(str(file), describe(error), json_lines=json_lines)
-    statuses: list[ExitStatus] = []
-    try:
-        with open_rows(output, plan.says, {u.key for u in plan.units}) as stored:
-            if stored.remark:
-                say(f"olivine: {stored.remark}")
-            missing = [unit for unit in plan.units if unit.key not in stored.rows]
-            total, begun = len(plan.units), len(stored.rows)
-            if begun:
-                say(f"olivine: {begun} of {total} rows are there already")
+    with (
+        bad_input(str(output), str(output)),
+        open_rows(output, plan.says, {u.key for u in plan.units}) as stored,
+    ):
+        if stored.remark:
+            say(f"olivine: {stored.remark}")
+        missing = [unit for unit in plan.units if unit.key not in stored.rows]
+        total, begun = len(plan.units), len(stored.rows)
+        if begun:
+            say(f"olivine: {begun} of {total} rows are there already")
 
-            def keep(row: Row) -> None:
-                if "error" not in row:
-                    stored.append(row)
+        def keep(row: Row) -> None:
+            if "error" not in row:
+                stored.append(row)
 
-            statuses = work(
-                missing,
-                keep,
-                "sweep",
-                total,
-                begun=begun,
-                jobs=jobs or cores(),
-                address=dask,
-                json_lines=json_lines,
-            )
-            rows = [stored.rows[u.key] for u in plan.units if u.key in stored.rows]
-    except (ValueError, OSError) as error:
-        return report_error(
-            str(output), describe(error, str(output)), json_lines=json_lines
+        statuses = work(
+            missing,
+            keep,
+            "sweep",
+            total,
+            begun=begun,
+            jobs=jobs or cores(),
+            address=dask,
+            json_lines=json_lines,
         )
+        rows = [stored.rows[u.key] for u in plan.units if u.key in stored.rows]
     if len(rows) < len(plan.units):
         lacking = len(plan.units) - len(rows)
         say(

@@ -12,7 +12,7 @@ import typer
 from .common import options
 from .common.command import verb
 from .common.console import heartbeat, print_table, tell
-from .common.output import ExitStatus, describe, print_json, report_error, say
+from .common.output import ExitStatus, FileError, bad_input, print_json, say
 from .common.reading import Reading
 
 if TYPE_CHECKING:
@@ -60,13 +60,10 @@ def parse_gamma(text: str) -> Fraction:
     return value
 
 
-class _UnknownError(Exception):
-    """No satisfying member was found, and none was ruled out."""
-
-
 @verb
 def trace(
     file: options.InputFile,
+    *,
     variant: options.VariantOption = options.VariantName.PAPER,
     penalty: options.PenaltyOption = None,
     member: Annotated[
@@ -102,10 +99,7 @@ def trace(
     ] = None,
     seed: options.Seed = 0,
     time_limit: options.TimeLimit = None,
-    strict: options.StrictReading = False,
-    input_format: options.ReadAs = None,
-    max_variables: options.MaxVariables = options.DEFAULT_MAX_VARIABLES,
-    max_bytes: options.MaxBytes = None,
+    reading: Reading,
     json_lines: options.Json = False,
 ) -> int:
     """Run OLIVE on a member, by default with ties broken against it.
@@ -130,36 +124,26 @@ def trace(
 
     start, seconds = time.perf_counter(), time_limit or DEFAULT_SECONDS
     exact_penalty = options.checked_penalty(variant, penalty)
-    try:
-        reading = Reading(strict, input_format, max_variables, max_bytes)
+    with bad_input(file):
         source, instance = reading.read_instance(file, variant.value, exact_penalty)
-    except (ValueError, OSError) as error:
-        return report_error(file, describe(error), json_lines=json_lines)
     family = instance.family
-    try:
-        y = _choose(family, member, seed, seconds)
-    except ValueError as error:
-        message = f"{file}: {describe(error)}"
-        return report_error(file, message, json_lines=json_lines)
-    except _UnknownError as error:
-        report_error(file, f"{file}: {describe(error)}", json_lines=json_lines)
-        return ExitStatus.UNDECIDED
+    y = _choose(file, family, member, seed, seconds)
     for warning in source.warnings:
         say(f"olivine: warning: {warning}")
-    try:
-        limit = f"at most {seconds:g} s for each program"
-        with heartbeat(lambda: f"{file}: running OLIVE, {limit},", bar=False):
-            run = traced_run(
-                family,
-                y,
-                ties.value,
-                levels.value,
-                gamma=gamma or Fraction(0),
-                rng=np.random.default_rng([seed, 1]),
-                time_limit=seconds,
-            )
-    except ValueError as error:
-        return report_error(file, describe(error), json_lines=json_lines)
+    limit = f"at most {seconds:g} s for each program"
+    with (
+        bad_input(file),
+        heartbeat(lambda: f"{file}: running OLIVE, {limit},", bar=False),
+    ):
+        run = traced_run(
+            family,
+            y,
+            ties.value,
+            levels.value,
+            gamma=gamma or Fraction(0),
+            rng=np.random.default_rng([seed, 1]),
+            time_limit=seconds,
+        )
     for failure in run.failures:
         say(f"olivine: {file}: {failure}")
     if run.reason:
@@ -184,7 +168,7 @@ def trace(
 
 
 def _choose(
-    family: Family, member: MemberName, seed: int, seconds: float
+    file: str, family: Family, member: MemberName, seed: int, seconds: float
 ) -> NDArray[np.bool_]:
     """Choose the assignment of the member."""
     import numpy as np
@@ -196,17 +180,19 @@ def _choose(
     from ..solvers.outcome import SatStatus
     from ..solvers.sat.sat import solve_sat
 
+    why = f"{file}: --member sat:"
     try:
         outcome = solve_sat(
             family.three_sat.as_formula(), family.n_variables, time_limit=seconds
         )
     except RuntimeError as error:  # it failed, or gave a model that is none
-        raise _UnknownError(f"--member sat: {error}") from None
+        raise FileError(file, f"{why} {error}", ExitStatus.UNDECIDED) from None
     if outcome.model is not None:
         return outcome.model
     if outcome.status is SatStatus.UNSATISFIABLE:
-        raise ValueError("--member sat: the formula is unsatisfiable")
-    raise _UnknownError(f"--member sat: no assignment found: {outcome.reason}")
+        raise FileError(file, f"{why} the formula is unsatisfiable")
+    reason = f"{why} no assignment found: {outcome.reason}"
+    raise FileError(file, reason, ExitStatus.UNDECIDED)
 
 
 def _record(

@@ -17,7 +17,7 @@ from .common import options
 from .common.certificates import Target, certify, refuse_inside, targets
 from .common.command import verb
 from .common.console import print_table, progress_bar, tell
-from .common.output import ExitStatus, describe, print_json, report_error, say, worst
+from .common.output import ExitStatus, FileError, bad_input, print_json, say, worst
 from .common.reading import Reading, Result, each_input, expand, guarded, in_order
 
 if TYPE_CHECKING:
@@ -64,17 +64,15 @@ class Job:
         from ..reduction.verify.verification import verify_instance
 
         start = time.perf_counter()
-        try:
+        with bad_input(file):
             source, instance = self.instance(file)
-        except (ValueError, OSError) as error:
-            return {"file": file, "error": describe(error)}, ExitStatus.BAD_INPUT
         hardened = None if source is None else source.hardened
         if hardened is not None and self.certificates is not None:
-            text = (
+            raise FileError(
+                file,
                 f"{file}: no certificate of a formula with hard clauses, which olivine "
-                f"check does not read; write them with weight {hardened.weight}"
+                f"check does not read; write them with weight {hardened.weight}",
             )
-            return {"file": file, "error": text}, ExitStatus.BAD_INPUT
         answer = verify_instance(
             instance,
             engine=self.engine,
@@ -108,6 +106,7 @@ class Job:
 @verb
 def verify(
     files: options.InputFiles,
+    *,
     variant: options.VariantOption = options.VariantName.PAPER,
     penalty: options.PenaltyOption = None,
     formulation: Annotated[
@@ -139,10 +138,7 @@ def verify(
     ] = None,
     jobs: options.Jobs = 1,
     seed: options.Seed = 0,
-    strict: options.StrictReading = False,
-    input_format: options.ReadAs = None,
-    max_variables: options.MaxVariables = options.DEFAULT_MAX_VARIABLES,
-    max_bytes: options.MaxBytes = None,
+    reading: Reading,
     json_lines: options.Json = False,
 ) -> int:
     """Check that the optimum of OLIVE's program equals satisfiability.
@@ -167,16 +163,12 @@ def verify(
         options.without_sides(variant, "a certificate")
         several = len(inputs) != 1 or inputs[0][0] not in files
         found = [file for file, error in inputs if error is None]
-        try:
+        with bad_input(inputs[0][0], str(certificate)):
             if proofs is not None:
                 refuse_inside(proofs, files)
             places = targets(found, certificate, proofs, several) if found else {}
-        except (ValueError, OSError) as error:
-            return report_error(
-                inputs[0][0], describe(error, str(certificate)), json_lines=json_lines
-            )
     job = Job(
-        reading=Reading(strict, input_format, max_variables, max_bytes),
+        reading=reading,
         variant=variant.value,
         penalty=options.checked_penalty(variant, penalty),
         formulation=None if formulation is None else formulation.value,
@@ -194,7 +186,7 @@ def verify(
 
         for record, status in in_order(each_input(job, inputs, jobs)):
             statuses.append(status)
-            _announce(record, json_lines)
+            announce(record, json_lines)
             if json_lines:
                 print_json(record)
             else:
@@ -215,7 +207,7 @@ def say_failures(file: str, routes: Mapping[str, Record]) -> None:
             )
 
 
-def _announce(record: Record, json_lines: bool) -> None:
+def announce(record: Record, json_lines: bool) -> None:
     """Say warnings, contradictions and (without --json) errors on standard error."""
     for warning in record.get("warnings", ()):
         say(f"olivine: warning: {warning}")

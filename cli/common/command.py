@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -22,10 +22,12 @@ from .memory import is_exhausted, limited_memory, reached, why_too_small
 from .output import (
     ContradictionError,
     ExitStatus,
+    FileError,
     describe,
     drop_stdout,
     internal_error,
     is_broken_pipe,
+    report_error,
     say,
 )
 
@@ -33,19 +35,21 @@ from .output import (
 def verb(function: Callable[..., int]) -> Callable[..., None]:
     """Wrap a verb: turn its status, and whatever goes wrong, into an exit status.
 
-    Input errors are dealt with where input is read: other exceptions are ours (70),
-    save an interrupt, closed or full output and want of memory.
+    What is wrong with the input is a `FileError`: other exceptions are ours (70), save
+    an interrupt, closed or full output and want of memory.
     """
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> None:
         limit = kwargs.get("memory")
+        for name, (made, options) in groups.items():
+            kwargs[name] = made(**{option: kwargs.pop(option) for option in options})
         try:
             with limited_memory(limit):
                 if too_small := why_too_small():
                     say(f"olivine: {too_small}")
                     raise typer.Exit(int(ExitStatus.UNDECIDED))
-                status = function(*args, **kwargs)
+                status = _answer(function, *args, **kwargs)
                 sys.stdout.flush()
         except KeyboardInterrupt:
             say("olivine: interrupted")
@@ -67,11 +71,46 @@ def verb(function: Callable[..., int]) -> Callable[..., None]:
         raise typer.Exit(int(status))
 
     # Typer asks for both four times, and would evaluate the text of each type anew.
-    signature = inspect.signature(function, eval_str=True)
+    signature, groups = _ungrouped(inspect.signature(function, eval_str=True))
     types = {name: each.annotation for name, each in signature.parameters.items()}
     run.__signature__ = signature  # type: ignore[attr-defined]
     run.__annotations__ = types
     return run
+
+
+_Groups = dict[str, tuple[Any, list[str]]]
+
+
+def _ungrouped(signature: inspect.Signature) -> tuple[inspect.Signature, _Groups]:
+    """Put options in place of parameters that are groups of them.
+
+    A group is a NamedTuple, whose annotated fields are options; the parameter's
+    default, if it has one, has theirs.
+    """
+    parameters: list[inspect.Parameter] = []
+    groups: _Groups = {}
+    for name, each in signature.parameters.items():
+        made = each.annotation
+        if not hasattr(made, "_fields"):
+            parameters.append(each)
+            continue
+        hints = get_type_hints(made, include_extras=True)
+        options = [f for f in made._fields if get_origin(hints[f]) is Annotated]
+        default = made() if each.default is each.empty else each.default
+        for f in options:
+            own = each.replace(name=f, annotation=hints[f], default=getattr(default, f))
+            parameters.append(own)
+        groups[name] = made, options
+    return signature.replace(parameters=parameters), groups
+
+
+def _answer(function: Callable[..., int], *args: Any, **kwargs: Any) -> int:
+    try:
+        return function(*args, **kwargs)
+    except FileError as error:
+        json_lines = kwargs.get("json_lines", False)
+        report_error(error.file, error.reason, json_lines=json_lines)
+        return error.status
 
 
 def _status_of(error: Exception, limit: int | None) -> ExitStatus:

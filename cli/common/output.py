@@ -4,11 +4,11 @@ import enum
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from . import signals
-from .memory import want_of_memory
 
 
 class ExitStatus(enum.IntEnum):
@@ -26,6 +26,28 @@ class ExitStatus(enum.IntEnum):
 
 class ContradictionError(Exception):
     """Two answers that exclude each other: exit status 1."""
+
+
+class FileError(Exception):
+    """Why a file gets no answer: `verb` says it, and ends with the status."""
+
+    def __init__(
+        self, file: str, reason: str, status: ExitStatus = ExitStatus.BAD_INPUT
+    ) -> None:
+        super().__init__(file, reason, status)  # all three, so that it pickles
+        self.file, self.reason, self.status = file, reason, status
+
+
+@contextmanager
+def bad_input(
+    file: str, place: str | None = None, *, named: bool = True
+) -> Iterator[None]:
+    """Blame the file for errors; `named`: they name it, if need be as the `place`."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        reason = describe(error, place)
+        raise FileError(file, reason if named else f"{file}: {reason}") from error
 
 
 def worst(statuses: Iterable[ExitStatus]) -> ExitStatus:
@@ -71,27 +93,12 @@ def say(message: str) -> None:
     print(printable(message), file=sys.stderr)
 
 
-def report_error(file: str, message: str, *, json_lines: bool) -> ExitStatus:
-    """Say that a file is bad: an object under ``--json``, a line otherwise."""
+def report_error(file: str, message: str, *, json_lines: bool) -> None:
+    """Say what is wrong with a file: an object under ``--json``, a line otherwise."""
     if json_lines:
         print_json({"file": file, "error": message})
     else:
         say(f"olivine: {message}")
-    return ExitStatus.BAD_INPUT
-
-
-def report_exhausted(file: str, doing: str, *, json_lines: bool) -> ExitStatus:
-    """Say that memory ran out, and in doing what."""
-    return report_unknown(file, f"{want_of_memory()} {doing}", json_lines=json_lines)
-
-
-def report_unknown(file: str, reason: str, *, json_lines: bool) -> ExitStatus:
-    """Say that a limit left a file without an answer."""
-    if json_lines:
-        print_json({"file": file, "status": "unknown", "reason": reason})
-    else:
-        say(f"olivine: {file}: {reason}")
-    return ExitStatus.UNDECIDED
 
 
 def internal_error(error: BaseException) -> str:

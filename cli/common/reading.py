@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from . import options
 from .memory import is_exhausted, want_of_memory
-from .output import ContradictionError, ExitStatus, describe, internal
+from .output import ContradictionError, ExitStatus, FileError, describe, internal
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -27,10 +28,10 @@ STANDARD_INPUT = "-"
 class Reading(NamedTuple):
     """How input files are read (picklable: worker processes get one)."""
 
-    strict: bool = False
-    input_format: str | None = None
-    max_variables: int = 10**7
-    max_bytes: int | None = None
+    strict: options.StrictReading = False
+    input_format: options.ReadAs = None
+    max_variables: options.MaxVariables = options.DEFAULT_MAX_VARIABLES
+    max_bytes: options.MaxBytes = None
     digest: str | None = None  # SHA-256 that a regular file must have
 
     def read(self, path: str) -> DimacsFile:
@@ -178,6 +179,8 @@ def guarded(work: Job, file: str) -> Result:
     """Do the work on one file; whatever happens becomes a record."""
     try:
         return work(file)
+    except FileError as error:
+        return {"file": file, "error": error.reason}, error.status
     except ContradictionError as error:
         text = f"{file}: contradiction: {error}"
         return {"file": file, "error": text}, ExitStatus.CONTRADICTION

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...algorithms.exact.arrays import check_count
-from ..common.output import ExitStatus, describe, print_json, report_error, worst
+from ..common.output import ExitStatus, bad_input, print_json, worst
 from ..common.outputs import check_outputs
 from ..figures.files import check_suffix
 from .comparison import Comparison
@@ -194,16 +194,13 @@ def by_command(
     json_lines: bool,
 ) -> ExitStatus:
     """Do what `curves` and `compare` do: check, run, show, write; the exit status."""
-    try:
+    with bad_input(",".join(plan.environments) or "all environments"):
         if figure is not None:
             check_suffix(figure)
         if rows is not None:
             check_results(rows)
         check_outputs([figure, rows])
         cells = plan.cells()
-    except (ValueError, OSError) as error:
-        named = ",".join(plan.environments) or "all environments"
-        return report_error(named, describe(error), json_lines=json_lines)
     found = run(cells, plan.each, jobs, print_json if json_lines else None)
     if not json_lines:
         show(found.summary)
