@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..classes import PolicyClass, PolicyClassByLevel, ValueClass, ValueClassByLevel
+from ..environments.check import as_environment, check_class
 from ..environments.finite_truth import FiniteTruth
 from ..environments.protocol import Environment
+from ..exact.arrays import check_type
 from ..exact.data import EmpiricalMeasure
 from ..oracles.csc import csc
 from ..oracles.least_squares import least_squares
@@ -214,6 +216,10 @@ def check_assumptions(
     >>> [found[name].holds for name in NAMES]
     [True, True, False, True]
     """
+    environment = as_environment(environment)
+    check_class("value_class", value_class, ValueClass)
+    check_class("policy_class", policy_class, PolicyClass)
+    check_type("names", names, Iterable, "list of names")
     chosen = list(names)
     for name in chosen:
         if name not in _CHECKERS:

@@ -216,7 +216,7 @@ def backup(
     Dynamics are deterministic; the truth gives paths to states, n trajectories for
     each. The estimate is the average of ĝ_1. ValueError as for `psdp`.
     """
-    problem = Problem(environment, value_class, policy_class)
+    problem = Problem.of(environment, value_class, policy_class)
     check_batch(problem, parameters, BACKUP, deterministic=True)
     values, classes = guard(value_class), guard(policy_class)
     paths = [list(level.values()) for level in paths_to_states(environment)]

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..exact.arrays import INT64_MAX, check_type
 from ..exact.multinomial import generator
+from .check import as_environment
 from .finite_makers import from_lists, random_finite, tabular
 from .protocol import Environment
 from .worlds import diabolical_lock, grid, lock, lock_gaussian
@@ -78,7 +79,8 @@ def make(name: str, seed: int | np.random.Generator = 0, **chosen: Any) -> Envir
             )
     for option, value in chosen.items():
         chosen[option] = _converted(name, option, value, known[option])
-    return factory(generator(seed), **chosen)
+    call = f"environment {name!r}"
+    return as_environment(factory(generator(seed), **chosen), call)
 
 
 def _factory(name: str) -> Factory:

@@ -1,17 +1,28 @@
-"""Whether an object of your own is an environment: every member, called and judged."""
+"""Objects of your own: whether they have the members, and what their calls give."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exact.arrays import END
+from ..exact.arrays import END, check_count
 from ..exact.data import EmpiricalMeasure
 from ..exact.multinomial import generator
-from .protocol import ObservationSpace, Trajectories, UnknownTruthError, missing_members
+from ..exact.own_code import OwnCodeError, calling, check_returned, what_it_is
+from .protocol import (
+    ActionRule,
+    AnyPolicy,
+    BaseEnvironment,
+    Environment,
+    ObservationSpace,
+    Trajectories,
+    Truth,
+    UnknownTruthError,
+    missing_members,
+)
 
 _DRAWS = 20
 _RAISED = object()  # In place of a return value
@@ -54,12 +65,141 @@ def check_environment(environment: Any, *, seed: int = 0) -> tuple[str, ...]:
     return tuple(check.notes)
 
 
+def as_environment(found: Any, call: str = "environment") -> Environment:
+    """Refuse what is no environment; judge each answer of one that is not ours."""
+    if isinstance(found, BaseEnvironment):
+        return cast("Environment", found)
+    missing = missing_members(found)
+    is_class = isinstance(found, type)
+    if is_class or missing:
+        lacks = "" if is_class else f", which lacks {', '.join(missing)}"
+        raise OwnCodeError(
+            f"{call} is {what_it_is(found)}{lacks}; `olivine.check_environment` says "
+            "what an environment must do"
+        )
+    return _Judged(found, call)
+
+
+def check_class(name: str, given: Any, protocol: type) -> None:
+    """Refuse what is no class of functions, and say what it lacks."""
+    if missing := missing_members(given, protocol):
+        raise OwnCodeError(
+            f"{name}: {what_it_is(given)} lacks {', '.join(missing)} of "
+            f"{protocol.__name__} (olivine.algorithms.classes.protocols)"
+        )
+
+
+class _Judged(BaseEnvironment):
+    """One's own environment, each answer judged as `check_environment` does."""
+
+    def __init__(self, own: Any, call: str) -> None:
+        self._own = own
+        with calling(f"{call}, a {type(own).__name__}"):
+            sizes = [
+                check_count(n, getattr(own, n))
+                for n in ("horizon", "n_actions", "max_states")
+            ]
+            name = check_returned(f"{call}.name", own.name, str)
+        super().__init__(name, *sizes[:2])
+        self.max_states = sizes[2]
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else it has: what a simulator says of itself, for instance."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._own, name)
+
+    def _call(self, call: str) -> str:
+        return f"environment {self.name!r}: {call}"
+
+    def space(self, level: int) -> ObservationSpace:
+        """Observations of a level 1..H, else ValueError."""
+        call = self._call(f"space({level})")
+        with calling(call):
+            found = self._own.space(level)
+        check_returned(call, found, ObservationSpace)
+        return found  # type: ignore[no-any-return]
+
+    @property
+    def deterministic(self) -> bool:  # type: ignore[override]
+        """Whether hidden dynamics are deterministic."""
+        call = self._call("deterministic")
+        with calling(call):
+            found = self._own.deterministic
+        return check_returned(call, found, bool)  # type: ignore[no-any-return]
+
+    @property
+    def features(self) -> Any:
+        """Features of the codes of each level; None without any."""
+        with calling(self._call("features")):
+            return self._own.features
+
+    @property
+    def truth(self) -> Truth:
+        """The truth as the object has it; UnknownTruthError where it has none."""
+        call = self._call("truth")
+        try:
+            found = self._own.truth
+        except UnknownTruthError:
+            raise
+        except Exception:
+            with calling(call):
+                raise
+        if found is not None and (missing := missing_members(found, Truth)):
+            raise OwnCodeError(
+                f"{call} is {what_it_is(found)}, which lacks {', '.join(missing)}"
+            )
+        return found  # type: ignore[no-any-return]
+
+    def _draw(
+        self,
+        rules: Sequence[ActionRule],
+        n: int,
+        rng: np.random.Generator,
+        h: int,
+        successors: bool,
+        returns: bool,
+    ) -> EmpiricalMeasure:
+        acts = h <= len(rules)
+        level = h if returns else None
+        call = self._call(f"draw({len(rules)} rules, {n}, rng, level={level})")
+        with calling(call):
+            data = self._own.draw(rules, n, rng, level=level, successors=successors)
+        check = _Check(self, rng)
+        check.measure(call, h, data, successors, acts, n=n)
+        check.refuse()
+        return data  # type: ignore[no-any-return]
+
+    def _run(
+        self,
+        policies: Sequence[AnyPolicy],
+        n: int,
+        rng: np.random.Generator,
+        first: int,
+        transitions: bool,
+    ) -> Trajectories:
+        call = self._call(f"run(policies, {n}, rng, first={first})")
+        with calling(call):
+            found = self._own.run(
+                policies, n, rng, first=first, transitions=transitions
+            )
+        check = _Check(self, rng)
+        check.trajectories(call, found, n, first, transitions)
+        check.refuse()
+        return found  # type: ignore[no-any-return]
+
+
 @dataclass
 class _Check:
     env: Any
     rng: np.random.Generator
     failures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    def refuse(self) -> None:
+        """Raise for the first failure."""
+        if self.failures:
+            raise OwnCodeError(self.failures[0])
 
     def fail(self, call: str, given: Any, expected: str) -> None:
         self.failures.append(f"{call} gave {given!s:.120}; expected {expected}")
@@ -81,7 +221,8 @@ class _Check:
         self.expect(isinstance(env.name, str), "name", repr(env.name), "a str")
         for name in ("horizon", "n_actions", "max_states"):
             value = self.call(name, lambda n=name: getattr(env, n))  # type: ignore[misc]
-            good = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+            good = whole and value >= 1
             good |= value is _RAISED  # which is told
             self.expect(good, name, repr(value), "an integer, at least 1")
         flag, count = env.deterministic, env.trajectories
@@ -176,11 +317,12 @@ class _Check:
         after: bool,
         acts: bool = True,
         action: int | None = None,
+        n: int = _DRAWS,
     ) -> None:
         if not self.expect(isinstance(data, EmpiricalMeasure), call,
                            type(data).__name__, "an EmpiricalMeasure"):  # fmt: skip
             return
-        self.expect(data.draws == _DRAWS, call, f"{data.draws} draws", str(_DRAWS))
+        self.expect(data.draws == n, call, f"{data.draws} draws", str(n))
         self._observations(call, h, data.observations, "observations")
         if not acts:
             return
@@ -192,7 +334,7 @@ class _Check:
             np.isin(data.actions, known).all(), call, f"actions {data.actions}",
             f"actions in {list(known)}",
         )  # fmt: skip
-        inside = (data.rewards >= 0) & (data.rewards <= 1)
+        inside = (data.rewards >= 0) & (data.rewards <= 1 + 1e-9)
         given = f"rewards {data.rewards[~inside]}"
         self.expect(inside.all(), call, given, "[0, 1]")
         following, last = data.next_observations, h == self.env.horizon
@@ -225,27 +367,33 @@ class _Check:
                 self.policies(), n, self.rng, first=first, transitions=True
             ),
         )
+        if found is not _RAISED:
+            self.trajectories(call, found, n, first, True)
+
+    def trajectories(
+        self, call: str, found: Any, n: int, first: int, transitions: bool
+    ) -> None:
         names = [each.name for each in fields(Trajectories)]
         given, whole = type(found).__name__, all(hasattr(found, n) for n in names)
-        if found is _RAISED or not self.expect(
-            whole, call, given, f"Trajectories ({', '.join(names)})"
-        ):
+        expected = f"Trajectories ({', '.join(names)})"
+        if not self.expect(whole, call, given, expected):
             return
         mean, paths = found.mean_return, found.paths
         good = isinstance(mean, Fraction) and 0 <= mean <= 1 + Fraction(1, 10**9)
         self.expect(good, call, f"mean_return {mean!r}", "a Fraction in [0, 1]")
         self.expect(found.n == n, call, f"n = {found.n}", str(n))
-        shape, gained = (first, env.horizon), np.asarray(found.returns)
+        shape, gained = (first, self.env.horizon), np.asarray(found.returns)
         good = gained.shape == (first,) and bool(((gained >= 0) & (gained <= 1)).all())
         expected = f"{first} returns in [0, 1]"
         self.expect(good, call, f"returns {found.returns}", expected)
-        known = np.isin(paths, range(env.n_actions))
+        known = np.isin(paths, range(self.env.n_actions))
         good = np.shape(paths) == shape and bool(known.all())
         self.expect(good, call, f"paths {paths}", f"actions of shape {shape}")
         kept = len(found.transitions)
-        if self.expect(kept == env.horizon, call, f"{kept} transitions", env.horizon):
+        due = self.env.horizon if transitions else 0
+        if self.expect(kept == due, call, f"{kept} transitions", str(due)):
             for h, data in enumerate(found.transitions, 1):
-                self.measure(f"{call}.transitions[{h - 1}]", h, data, True)
+                self.measure(f"{call}.transitions[{h - 1}]", h, data, True, n=n)
 
     def refusals(self) -> None:
         env, rng, pis = self.env, self.rng, self.policies()

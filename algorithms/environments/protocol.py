@@ -295,10 +295,10 @@ def knows_truth(environment: Environment) -> bool:
         return False
 
 
-def missing_members(environment: Any) -> list[str]:
-    """Members of the protocol that an object lacks; properties are not evaluated."""
+def missing_members(environment: Any, protocol: type = Environment) -> list[str]:
+    """Members of a protocol that an object lacks; properties are not evaluated."""
     absent = object()
-    members = [name for name in vars(Environment) if not name.startswith("_")]
+    members = [name for name in vars(protocol) if not name.startswith("_")]
     found = (getattr_static(environment, name, absent) for name in members)
     missing = [n for n, member in zip(members, found, strict=True) if member is absent]
     if not hasattr(type(environment), "__getattr__"):

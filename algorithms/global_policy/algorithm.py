@@ -374,7 +374,7 @@ def global_policy(
     ValueError
         If environment, parameters and classes do not fit, or a return leaves [0, 1].
     """
-    problem = Problem(environment, value_class, policy_class)
+    problem = Problem.of(environment, value_class, policy_class)
     problem.check(parameters, GLOBAL_POLICY)
     run = GlobalPolicyRun(problem, parameters, rng, observers, multi_oracle)
     failure = None

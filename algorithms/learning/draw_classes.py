@@ -26,8 +26,9 @@ from ..classes import (
     TabularValueClass,
     ValueClassByLevel,
 )
+from ..environments.check import as_environment
 from ..environments.protocol import Environment, knows_truth
-from ..exact.arrays import check_count, object_array
+from ..exact.arrays import check_count, check_type, object_array
 
 ClassKind = Literal["tabular", "finite", "linear"]
 KINDS: tuple[ClassKind, ...] = ("tabular", "finite", "linear")
@@ -70,6 +71,8 @@ def make_classes(
     ValueError
         If the kind does not go with the environment.
     """
+    environment = as_environment(environment)
+    check_type("rng", rng, np.random.Generator, "numpy.random.Generator")
     if isinstance(bound, bool) or not isinstance(bound, int | float | None):
         raise ValueError(f"bound: {bound!r} is no number")
     if kind == "tabular":

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from ..classes.protocols import Observations
 from ..environments.protocol import Environment, Truth, knows_truth
+from ..exact.arrays import check_type
 from ..exact.data import EmpiricalMeasure
 from .results import evaluate
 
@@ -44,6 +45,15 @@ def notify(observers: Iterable[Observer], event: object) -> None:
     """Tell observers of an event."""
     for observer in observers:
         observer(event)
+
+
+def check_observers(observers: Any) -> tuple[Observer, ...]:
+    """Give observers as a tuple; TypeError for what cannot be called."""
+    check_type("observers", observers, Iterable, "list of functions")
+    found = tuple(observers)
+    for observer in found:
+        check_type("observers", observer, Callable, "function")
+    return found
 
 
 class EventFailedError(Exception):

@@ -20,11 +20,12 @@ import numpy as np
 
 from ..classes.protocols import PolicyClass, ValueClass
 from ..classes.q_functions import FiniteQClass
-from ..environments.protocol import Environment, knows_truth, missing_members
+from ..environments.check import as_environment, check_class
+from ..environments.protocol import Environment, knows_truth
 from ..exact.arrays import check_unit, rational
 from ..exact.multinomial import generator
 from .draw_classes import KINDS, ClassKind
-from .events import Iteration, Observer
+from .events import Iteration, Observer, check_observers
 from .registry import Algorithm, ParameterKind, Task, get, suggestion
 from .results import LearningResult, doubts, measured
 
@@ -145,13 +146,7 @@ def learn(
             f"environment: {environment!r} is a name; olivine.make({environment!r}, "
             "seed) makes the environment"
         )
-    # Not by isinstance, which would ask for the truth, and a simulator has none.
-    missing = missing_members(environment)
-    if missing:
-        raise ValueError(
-            f"environment: {type(environment).__name__} lacks {', '.join(missing)}; "
-            "`check_environment` says what each must do"
-        )
+    environment = as_environment(environment)
     task = Task(
         environment,
         parameters,
@@ -160,7 +155,7 @@ def learn(
         delta,
         generator(seed),
         settings,
-        tuple(observers),
+        check_observers(observers),
     )
     heartbeat = Heartbeat(f"{algorithm} on {environment.name}", environment)
     if progress is None:  # a notebook shows standard error, which is no terminal there
@@ -206,11 +201,6 @@ def choose_classes(given: Any, entry: Algorithm, environment: Environment) -> An
         given,
         strict=True,
     ):
-        if one is not None and not isinstance(one, protocol):
-            members = [m for m in vars(protocol) if not m.startswith("_")]
-            missing = [m for m in members if not hasattr(one, m)]
-            raise ValueError(
-                f"classes: {type(one).__name__} is not {what}: it lacks "
-                f"{', '.join(missing)} (olivine.algorithms.classes.protocols)"
-            )
+        if one is not None:
+            check_class(f"classes: {what}", one, protocol)
     return given

@@ -10,10 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from ..classes.protocols import PolicyClass, ValueClass
+from ..environments.check import as_environment, check_class
 from ..environments.protocol import Environment, require_deterministic
+from ..exact.arrays import check_type
 from ..exact.multinomial import RecordedSeed
 from ..oracles.ledger import Ledger, unguard
-from .events import Observer
+from .events import Observer, check_observers
+from .parameters import PacParameters
 from .results import LearningResult
 
 
@@ -37,6 +41,16 @@ class Problem:
     policies: Any = None
     complete: bool = False
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "environment", as_environment(self.environment))
+
+    @classmethod
+    def of(cls, environment: Any, values: Any, policies: Any) -> Problem:
+        """Problem of an algorithm that needs both classes."""
+        check_class("value_class", unguard(values), ValueClass)
+        check_class("policy_class", unguard(policies), PolicyClass)
+        return cls(environment, values, policies)
+
     @property
     def arguments(self) -> tuple[Any, ...]:
         """What an algorithm's function is called with: environment, then classes."""
@@ -51,6 +65,7 @@ class Problem:
         ``deterministic``: refuse stochastic dynamics, and levels of more than M states.
         """
         environment = self.environment
+        check_type("parameters", parameters, PacParameters, "parameters of olivine's")
         if deterministic:
             require_deterministic(environment, algorithm)
         for name, true in (("H", environment.horizon), ("K", environment.n_actions)):
@@ -89,7 +104,8 @@ class Run:
     ) -> None:
         self.environment, self.parameters = problem.environment, parameters
         self.horizon = problem.environment.horizon
-        self.rng, self.observers = rng, tuple(observers)
+        check_type("rng", rng, np.random.Generator, "numpy.random.Generator")
+        self.rng, self.observers = rng, check_observers(observers)
 
 
 class Frame:

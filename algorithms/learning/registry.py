@@ -94,6 +94,7 @@ class Algorithm:
 
     def check_kind(self, argument: str, kind: str) -> None:
         """Refuse a kind that the algorithm lacks; ValueError suggests the nearest."""
+        check_type(argument, kind, str, "kind of parameters")
         if kind in self.kinds:
             return
         known = ", ".join(self.kinds)

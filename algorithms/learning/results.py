@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..environments.check import as_environment
 from ..environments.protocol import AnyPolicy, Environment, knows_truth
 from ..exact.arrays import check_count, check_type, check_unit, rational
 from ..exact.multinomial import RecordedSeed, generator
@@ -73,6 +74,7 @@ def evaluate(
         For fewer episodes than 2, missing policies, or a simulator that an episode
         shows to differ from what it was declared to be.
     """
+    environment = as_environment(environment)
     n = check_count("episodes", episodes, least=2)
     if policies is not None:
         check_type("policies", policies, Iterable, "list with a policy per level")

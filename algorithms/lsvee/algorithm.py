@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 
 from ..classes.q_functions import FiniteQClass
 from ..environments.protocol import ActionRule, Environment
-from ..exact.arrays import object_array
+from ..exact.arrays import check_type, object_array
 from ..exact.data import EmpiricalMeasure, recoded
 from ..learning.events import (
     AtPath,
@@ -333,6 +333,7 @@ def lsvee(
 def _check_class(
     environment: Environment, functions: FiniteQClass, parameters: LsveeParameters
 ) -> None:
+    check_type("functions", functions, FiniteQClass, "FiniteQClass")
     Problem(environment).check(parameters, LSVEE)
     if len(functions) != parameters.N:
         raise ValueError(f"N: {parameters.N}, but there are {len(functions)} functions")

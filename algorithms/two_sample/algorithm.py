@@ -316,7 +316,7 @@ def two_sample(
         If environment, parameters and classes do not fit, the environment is known not
         to be an MDP over observations, or a reward leaves [0, 1].
     """
-    problem = Problem(environment, value_class, policy_class)
+    problem = Problem.of(environment, value_class, policy_class)
     problem.check(parameters, TWO_SAMPLE)
     markov = observed_mdp(environment)
     if markov.holds is False:

@@ -315,7 +315,7 @@ def valor(
     ValueError
         If environment, parameters and classes do not fit, or a reward leaves [0, 1].
     """
-    problem = Problem(environment, value_class, policy_class)
+    problem = Problem.of(environment, value_class, policy_class)
     return _learn(VALOR, problem, parameters, rng, pooled_step, observers)
 
 
@@ -329,7 +329,7 @@ def valor_constrained(
     observers: Sequence[Observer] = (),
 ) -> LearningResult:
     """Run VALOR with the constrained policy step; everything as for `valor`."""
-    problem = Problem(environment, value_class, policy_class)
+    problem = Problem.of(environment, value_class, policy_class)
     return _learn(CONSTRAINED, problem, parameters, rng, constrained_step, observers)
 
 

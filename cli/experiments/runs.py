@@ -18,7 +18,7 @@ from fractions import Fraction
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
-from ...algorithms.exact.own_code import OwnCodeError, calling, what_it_is
+from ...algorithms.exact.own_code import calling
 from ..common.console import print_table, tell
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ def register_environments(*named: str) -> None:
 
 def _own(name: str) -> Callable[..., Environment]:
     """Wrap the user's function of options; a Generator may come before them."""
+    from ...algorithms.environments.check import as_environment
+
     module, _, attribute = name.partition(":")
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # last, so that nothing there hides a library
@@ -61,34 +63,21 @@ def _own(name: str) -> Callable[..., Environment]:
         call = f"--env: {name}({', '.join(given)})"
         with calling(call):
             found = made(rng, **options) if drawn else made(**options)
-        return checked_environment(call, found)
+        return as_environment(found, call)
 
     return make
 
 
 def own_environment(given: Any, seed: int) -> Environment:
     """Give one's own environment, or what one's function makes of a seed."""
+    from ...algorithms.environments.check import as_environment
+
     if not callable(given):
-        return checked_environment("environment", given)
+        return as_environment(given)
     call = f"environment: {getattr(given, '__qualname__', repr(given))}({seed})"
     with calling(call):
         found = given(seed)
-    return checked_environment(call, found)
-
-
-def checked_environment(call: str, found: Any) -> Environment:
-    """Refuse what lacks members of the protocol, and a class that has them."""
-    from ...algorithms.environments.protocol import missing_members
-
-    missing = missing_members(found)
-    is_class = isinstance(found, type)
-    if is_class or missing:
-        lacks = "" if is_class else f", which lacks {', '.join(missing)}"
-        raise OwnCodeError(
-            f"{call} is {what_it_is(found)}{lacks}; `olivine.check_environment` says "
-            "what an environment must do"
-        )
-    return cast("Environment", found)
+    return as_environment(found, call)
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,23 @@ def _calls():
     rng = np.random.default_rng(0)
     family = olivine.Family(olivine.Formula.from_clauses([[1, 2, 3]]))
     env = olivine.make("tabular", 0)
+    made = olivine.make_classes(env, "tabular", rng)
     return {
+        "environment is int, which lacks name": lambda: olivine.valor(
+            3, *made, None, rng
+        ),
+        "value_class: NoneType lacks admit": lambda: olivine.two_sample(
+            env, None, None, None, rng
+        ),
+        "policy_class: int lacks n_actions": lambda: olivine.check_assumptions(
+            env, made[0], 3
+        ),
+        "parameters: None is no": lambda: olivine.valor(env, *made, None, rng),
+        "functions: 3 is no FiniteQClass": lambda: olivine.lsvee(env, 3, None, rng),
+        "observers: None is no list": lambda: olivine.learn(
+            "rmax", env, observers=None
+        ),
+        "parameters: 3 is no kind": lambda: olivine.learn("rmax", env, parameters=3),
         "rng: 0 is no numpy.random.Generator": lambda: olivine.random_ksat(4, 5, 3, 0),
         "n: '4' is no integer": lambda: olivine.random_ksat("4", 5, 3, rng),
         "m: 0.5 is no integer": lambda: olivine.random_ksat(4, 0.5, 3, rng),

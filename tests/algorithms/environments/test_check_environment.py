@@ -5,8 +5,10 @@ from fractions import Fraction
 import numpy as np
 import olivine
 import pytest
+from olivine.algorithms.environments.check import as_environment
 from olivine.algorithms.environments.protocol import ObservationSpace, UnknownTruthError
 from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.exact.own_code import OwnCodeError
 
 from tests.support.recording import MEMBERS, recording
 
@@ -126,3 +128,42 @@ def test_members_come_from_any_object_and_missing_ones_are_listed():
     with pytest.raises(ValueError, match="draw gave nothing") as caught:
         olivine.check_environment(Fraction(1))
     assert str(caught.value).count("a member of the protocol") == len(MEMBERS)
+
+
+def _fails(*given, **more):
+    raise KeyError("no such cell")
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "message"),
+    [
+        ("draw", _fails, r"draw\(.*raised KeyError: .*test_check_environment.py:"),
+        (
+            "draw",
+            lambda *given, **more: None,
+            r"draw\(.*gave NoneType; expected an Emp",
+        ),
+        (
+            "draw",
+            lambda rules, n, rng, **more: measure(9**9, weights=[n]),
+            "expected codes in 0",
+        ),
+        ("run", _fails, r"run\(.*raised KeyError"),
+        ("run", lambda *given, **more: 3, r"run\(.*gave int; expected Trajectories"),
+        ("space", lambda level: 4, r"space\(1\) returned int; expected ObservationSp"),
+        ("horizon", "2", "horizon: '2' is no positive integer"),
+        ("n_actions", None, "n_actions: None is no positive integer"),
+        ("deterministic", 1, "deterministic returned int; expected bool"),
+        ("name", 3, "name returned int; expected str"),
+        ("truth", 3, "truth is int, which lacks exact, optimal_value"),
+    ],
+)
+def test_an_algorithm_names_what_ones_own_environment_gave(member, value, message):
+    with pytest.raises(OwnCodeError, match=message):
+        olivine.learn("valor", Spoilt(**{member: value}), parameters="practical")
+
+
+def test_sizes_of_ones_own_environment_are_plain_integers():
+    env = as_environment(Spoilt(horizon=np.int64(2), n_actions=np.int64(2)))
+    assert {type(env.horizon), type(env.n_actions), type(env.max_states)} == {int}
+    assert as_environment(env) is env

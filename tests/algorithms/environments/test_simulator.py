@@ -499,9 +499,15 @@ def test_algorithms_learn_a_simulator(algorithm):
     [
         (lambda e: olivine.learn("valr", e), "did you mean 'valor'"),
         (lambda e: olivine.learn("valor", e, n_tran=3), "did you mean 'n_train'"),
-        (lambda e: olivine.learn("valor", object()), "object lacks name, horizon"),
+        (
+            lambda e: olivine.learn("valor", object()),
+            "object, which lacks name, horizon",
+        ),
         (lambda e: olivine.learn("valor", e, "trees"), "'trees' is none of tabular"),
-        (lambda e: olivine.learn("valor", e, (1, 2)), "int is not G, a value class"),
+        (
+            lambda e: olivine.learn("valor", e, (1, 2)),
+            "G, a value class: int lacks admit",
+        ),
         (lambda e: olivine.learn("valor", e, epsilon=2), "epsilon"),
         (lambda e: olivine.learn("lsvee", e, "tabular"), "take finite"),
         (lambda e: olivine.learn("valor", e.name), r"olivine.make\('tabular', seed\)"),
