@@ -444,7 +444,7 @@ def _trajectories() -> Evidence:
     for version, states, right in cases:
         found = exponents(version, states)
         for (name, power), exponent in zip(found.items(), right, strict=True):
-            holds &= abs(power - exponent) < 0.05 and exponent >= stated[name]
+            holds &= abs(power - exponent) < 1e-3 and exponent >= stated[name]
         powers = " ".join(f"{name}^{power:.1f}" for name, power in found.items())
         text.append(f"{version} at M = {states:g}: {powers}".replace("ε^", "(1/ε)^"))
     return Evidence(holds, "logarithms divided out, " + "; ".join(text))

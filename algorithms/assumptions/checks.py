@@ -256,7 +256,7 @@ def violating_classes(
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Level:
     model: HiddenModel
     h: int

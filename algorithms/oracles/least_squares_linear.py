@@ -102,7 +102,7 @@ class LeastDistance:
         return gap + max(0.0, -float(excess.min())) * size
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Regression:
     """A least-squares problem, its input checked."""
 

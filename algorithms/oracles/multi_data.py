@@ -58,7 +58,7 @@ class InfeasibilityCertificate:
     margin: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MultiResult:
     """Result of multi-data-set classification."""
 

@@ -25,7 +25,7 @@ from .ledger import Ledger
 from .results import Constraint, Functional
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CscProblem:
     """Cost-sensitive classification over codes."""
 
@@ -36,7 +36,7 @@ class CscProblem:
     costs: NDArray[np.float64]  # float64, shape (n, K)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LeastSquaresProblem:
     """Least squares over codes."""
 

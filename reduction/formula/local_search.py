@@ -26,7 +26,7 @@ _FLIPS_BETWEEN_LOOKS_AT_THE_CLOCK = 1024
 _MOST_TRIED = 1 << 16  # assignments times clauses
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LocalSearch:
     """Best assignment that a search met."""
 

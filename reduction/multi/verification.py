@@ -28,7 +28,7 @@ BRUTE_VARIABLES = 10
 MultiRoute = Literal["sat", "deterministic", "brute"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MultiVerification:
     """What the routes found, together."""
 

@@ -117,7 +117,7 @@ def _search(
     return found.assignment[: three_sat.original.n_variables]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Optimum:
     """What is known of the least unsatisfied weight."""
 

@@ -21,7 +21,7 @@ MILP_SECONDS = 5.0
 """Default time limits of the routes."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RouteResult:
     """What one route found.
 

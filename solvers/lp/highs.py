@@ -199,7 +199,7 @@ def _without_banner() -> Iterator[None]:
         _banner_due = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ArrayOutcome:
     """What HiGHS says of a program."""
 

@@ -180,7 +180,7 @@ class NormalForm(NamedTuple):
     empty: int  # weight that every assignment falsifies
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Problem:
     """Clauses over variables 1 to n, with a weight each (0 where hard)."""
 

@@ -9,7 +9,7 @@ from olivine.algorithms.mdp.two_actions import TwoActions
 from olivine.algorithms.olive_program import tiebreak
 from olivine.algorithms.olive_program.program import OliveProgram
 from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, ValorParameters
-from olivine.claims import ranges, tolerance
+from olivine.claims import ranges, tolerance, two_sample
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.variants import (
     DECLARATIONS,
@@ -108,6 +108,9 @@ MUTANTS = [
     ("algorithms.olive_program.tiebreak:_best_roll_in", "(1, -1)", "(1,)", "theorem-k"),
     ("solvers.treewidth:_eliminate", "entries += table.size\n        for",
      "entries += 9 * table.size\n        for", "olive-program-fixed-parameter"),
+    ("solvers.treewidth:_eliminate", "entries += table.size\n        for",
+     "entries += table.size * (9 if table.ndim > 9 else 1)\n        for",
+     "olive-program-fixed-parameter"),
     (CEILING, "(parameters.penalty)",
      "(parameters.penalty) * (2 if parameters.variant is Variant.STRICT else 1)",
      "tolerance-ceiling"),
@@ -191,6 +194,11 @@ MUTANTS = [
     (LSVEE_SIZES, "32 * log(12", "4 * log(12", "lsvee-constants"),
     (f"{LSVEE_STEPS}.choose", "self.members[0]", "self.members[-1]", "lsvee-on-demand"),
     (f"{LSVEE_STEPS}._dfs_learn", "if not test.agreed", "if False", "lsvee-consensus"),
+    ("claims.instances:one_sample_risks", "errors * errors", "0 * errors",
+     "lsvee-average-successor"),
+    ("algorithms.environments.finite_truth:FiniteTruth.optimal_policies",
+     "TabularPolicy(self.policy(h))", "TabularPolicy(0 * self.policy(h))",
+     "optimal-policy-is-best"),
     (f"{BASELINES}:theorem_parameters", "accuracy / (4 * factor)", "accuracy / factor",
      "baseline-constants"),
     (f"{BASELINES}:theorem_parameters", "tau / 4", "8 * tau", "baseline-constants"),
@@ -374,6 +382,15 @@ def test_with_another_first_value_of_lemma_0(monkeypatch):
         ranges, "average_bellman_errors", lambda *given: true(*given)[::-1]
     )
     assert refuted("ranges-lemma-0")
+
+
+def test_with_an_iteration_more_than_the_lemma_allows(monkeypatch):
+    made = two_sample._runs()
+    run = made[-1]
+    result = dataclasses.replace(run.result, iterations=run.parameters.iterations + 1)
+    more = (*made[:-1], dataclasses.replace(run, result=result))
+    monkeypatch.setattr(two_sample, "_runs", lambda: more)
+    assert refuted("two-sample-metaalg")
 
 
 def test_where_nodes_below_the_roots_are_not_bound(monkeypatch):

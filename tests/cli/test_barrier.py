@@ -8,9 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 from matplotlib.figure import Figure
+from olivine.algorithms.barriers.backup import BackupBarrier
 from olivine.cli.barrier import OPTIONS
-from olivine.cli.experiments.barrier import default_samples
-from olivine.cli.figures.barrier import draw_backup
+from olivine.cli.experiments.barrier import default_samples, growth
+from olivine.cli.figures.barrier import draw_backup, draw_square_loss
 from olivine.cli.figures.files import write_figure
 
 from tests.support.commands import olivine
@@ -136,6 +137,15 @@ def test_the_bound_is_drawn_only_where_it_holds():
         assert sum("1/4" in word for word in [*labels[0], *labels[1]]) == bound
 
 
+def test_points_at_the_edge_of_a_panel_are_drawn_whole():
+    """g_0 lies in its corner."""
+    functions = {name: {"square_loss": "1/16"} for name in ("g_0", "g*", "g_bad")}
+    panels = Figure().subplots(1, 2)
+    draw_square_loss(panels, {"epsilon": "1/4", "functions": functions})
+    points = [line for line in panels[0].lines if line.get_marker() in {"o", "*", "s"}]
+    assert [line.get_clip_on() for line in points] == [False] * 3
+
+
 def test_what_was_found_survives_a_full_disk(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -257,3 +267,14 @@ def test_options_are_those_of_the_command():
     for option in {name for names in OPTIONS.values() for name in names}:
         assert f"--{option}" in shown
     assert json.dumps(list(OPTIONS)) == '["backup", "average", "square-loss"]'
+
+
+def test_the_backups_of_longer_chains_are_counted(monkeypatch):
+    """n a state and action: two actions in 2H + 1 states, as far as floats go."""
+    monkeypatch.setattr("olivine.cli.experiments.barrier.valor_runs", lambda *_: [])
+    rows = growth(Fraction(1, 4), Fraction(2), 0)
+    lengths = [row["H"] for row in rows]
+    assert lengths == sorted({*lengths, 1, 4, 16})
+    for row in rows:
+        limit = BackupBarrier(row["H"], Fraction(1, 4)).sample_limit
+        assert Fraction(row["bellman"]) == 2 * (2 * row["H"] + 1) * limit

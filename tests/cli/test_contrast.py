@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from olivine.cli.figures.contrast import _panel, title
 from olivine.reduction.contrast.contrast import SERIES, Measurement, Plan
 from olivine.reduction.contrast.fit import Fit
+from olivine.reduction.multi import verification as multi_verification
 
 from tests.support.commands import CASES, olivine, small_files
 
@@ -143,6 +144,19 @@ def test_multi_decides_files():
     assert first["data_sets"] == 91
     shown = olivine("multi", no, out="unsatisfiable")
     assert "mixture" in shown.out
+
+
+@pytest.mark.parametrize(("option", "seconds"), [((), 60), (("--time-limit", 3), 3)])
+def test_multi_gives_each_engine_60_seconds_by_default(option, seconds, monkeypatch):
+    asked, true = [], multi_verification.verify_multi_hardness
+
+    def limited(formula, *, time_limit):
+        asked.append(time_limit)
+        return true(formula, time_limit=time_limit)
+
+    monkeypatch.setattr(multi_verification, "verify_multi_hardness", limited)
+    assert olivine("multi", CASES / "cadical" / "full1.cnf", *option).status == 0
+    assert asked == [seconds]
 
 
 def test_multi_names_bad_input():

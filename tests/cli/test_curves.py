@@ -1,5 +1,6 @@
 """Learning curves: what a stopped run would return, its value, and over seeds."""
 
+import dataclasses
 import statistics
 import sys
 from fractions import Fraction
@@ -19,6 +20,7 @@ from olivine.algorithms.learning.events import (
 from olivine.cli.experiments.runs import prepare
 from olivine.cli.experiments.summaries import curves_of
 from olivine.cli.experiments.units import LearningUnit, Plan, learning_units
+from olivine.solvers.child import child
 
 from tests.support.commands import olivine
 
@@ -285,3 +287,18 @@ def test_a_unit_is_what_its_seed_makes_it():
         del row["seconds"]
     assert first == again != other
     assert np.all(np.diff(first["curve"]["trajectories"]) >= 0)
+
+
+@pytest.mark.parametrize(("limit", "wall"), [(None, None), (3.0, 120.0)])
+def test_a_unit_may_wait_twenty_times_its_limit_and_a_minute(limit, wall, monkeypatch):
+    asked = []
+
+    def ended(*_, time_limit):
+        asked.append(time_limit)
+        return child.ChildResult("timeout", None, 0.0, "no time")
+
+    monkeypatch.setattr(child, "run_in_child", ended)
+    run = prepare("psdp", "lock", "practical", "finite", 0.3, 0.1, ["horizon=3"])
+    row = LearningUnit(dataclasses.replace(run, time_limit=limit), 0)()
+    assert (row["status"], row["exit"]) == ("unknown", 3)
+    assert asked == [wall]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.cli.figures.family_scene import scene
 from olivine.cli.figures.family_subject import BUNDLES
-from olivine.cli.figures.scene import Scene, mathtext, tikz
+from olivine.cli.figures.scene import Line, Scene, mathtext, tikz
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.variants import Variant
 from olivine.reduction.formula.formula import Formula
@@ -228,3 +228,11 @@ def test_settings_of_a_program_that_imported_matplotlib_stay_its_own(tmp_path) -
 )
 def test_names_and_powers_are_mathematics(text, shown) -> None:
     assert mathtext(text) == shown
+
+
+@pytest.mark.parametrize(("bottom", "raised"), [(2.0, 0.0), (0.1, 0.0), (-1.0, 1.1)])
+def test_a_scene_is_raised_only_where_something_lies_below_its_edge(bottom, raised):
+    drawn = Scene(4.0, 3.0, lines=[Line((0, bottom), (1, 3), "action")])
+    found = drawn.fitted()
+    assert found.height == pytest.approx(3 + raised)
+    assert found.lines[0].start[1] == pytest.approx(bottom + raised)

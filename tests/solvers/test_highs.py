@@ -1,12 +1,14 @@
 """Linear programs from arrays, against the session in rationals."""
 
+import re
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.solvers.lp.highs import ArrayLp
+from olivine.solvers.lp.highs import TOLERANCE, ArrayLp
 from olivine.solvers.lp.lp import LpSession
 from olivine.solvers.model.model import LinearModel
 from olivine.solvers.outcome import Status
@@ -72,3 +74,9 @@ def test_data_that_highs_refuses_fail_loudly():
     engine = ArrayLp(np.zeros(1), np.ones(1))
     with pytest.raises(ValueError, match="refuses"):
         engine.add_rows(csr_matrix([[1.0, 1.0]]), np.zeros(1), np.ones(1))
+
+
+def test_the_tolerance_asked_of_engines_is_the_one_on_the_page():
+    page = Path(__file__).parents[2] / "docs" / "oracles.md"
+    (named,) = re.findall(r"HiGHS's tolerance of (\S+)", page.read_text("utf-8"))
+    assert float(named) == TOLERANCE

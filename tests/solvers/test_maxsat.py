@@ -493,3 +493,14 @@ def test_each_step_of_the_search_from_above_lowers_the_cost(step, monkeypatch):
     nothing = np.zeros(3, dtype=np.bool_), Path("no hint"), None
     costs, bounds, _ = conversation(lower.lower_cost, *problem, *nothing)
     assert (costs[-1], bounds) == (9, [9] if step == "exact" else [])
+
+
+def test_a_climb_keeps_the_heavier_clauses_that_hold(tmp_path):
+    """x1 of weight 3, then x2 of weight 1, of which only one can hold."""
+    must = np.array([True, False, False])
+    problem = Problem(Clauses.from_lists([[-1, -2], [1], [2]]), 2, [0, 3, 1], must)
+    lowering = lower.Lowering(do_nothing, problem, tmp_path / "hint")
+    lowering.take(np.array([True, False]))
+    with Solver("glucose4", bootstrap_with=lowering.clauses) as solver:
+        lowering.climb(solver)
+    assert lowering.model.tolist() == [True, False]

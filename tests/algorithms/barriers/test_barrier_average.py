@@ -23,6 +23,8 @@ from olivine.algorithms.barriers.exact import roll_in
 from olivine.algorithms.classes import TabularValueClass, ValueClassByLevel
 from olivine.algorithms.environments import make
 from olivine.algorithms.learning.draw_classes import make_classes
+from olivine.algorithms.valor.algorithm import valor
+from olivine.algorithms.valor.parameters import PracticalParameters
 
 HALF = Fraction(1, 2)
 contexts = st.integers(1, 4).map(lambda half: 2 * half)
@@ -141,3 +143,14 @@ def test_classes_without_g_star_and_false_coverages_are_refused():
 def test_contexts_out_of_range(m):
     with pytest.raises(ValueError, match=r"m: .* no even integer in 2\.\.16"):
         AverageBarrier(m)
+
+
+def test_valor_is_run_at_the_accuracy_of_the_barrier():
+    """ε = 1/4 and δ = 1/10; in each other's place they cost another number of plays."""
+    barrier = AverageBarrier(2)
+    found = run_all(barrier, np.random.default_rng(0), (BEST, EVEN))["valor"]
+    made = barrier.instance((BEST, EVEN))
+    parameters = PracticalParameters(Fraction(1, 4), Fraction(1, 10), 2, 2, 2)
+    parts = made.environment, made.values, made.policies
+    again = valor(*parts, parameters, np.random.default_rng(1))
+    assert found.trajectories == again.trajectories

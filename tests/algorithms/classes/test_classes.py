@@ -232,6 +232,8 @@ def test_discrepancies_by_class(first, second):
 def test_kernel_discrepancy_against_direct_evaluation(rng):
     x, y = rng.normal(size=(30, 2)), rng.normal(0.5, 1, size=(1100, 2))
     kernel = gaussian_kernel(0.7)
+    near = kernel(np.zeros((1, 2)), np.array([[0.0, 0.0], [0.7, 0.0], [0.7, -0.7]]))
+    assert near[0] == pytest.approx([1, math.exp(-1 / 2), math.exp(-1)])
     ball = KernelBall(kernel, centre=0.0, radius=1.0)
     p, q = EmpiricalMeasure(x, weights=rng.integers(1, 9, 30)), EmpiricalMeasure(y)
     found = mean_discrepancy(ball, p, q, epsilon_sub=1e-6)

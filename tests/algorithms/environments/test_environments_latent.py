@@ -229,6 +229,7 @@ def test_transitions_of_runs_join_up():
         sum(t.expectation(t.rewards) for t in run.transitions)
     )
     assert env.trajectories == 500
+    assert env.run(policies, 500, rng).transitions == ()  # unless asked for
     data = env.draw([*policies[:3], "uniform"], 2000, rng)
     assert data.draws == 2000
     assert (env.truth.emission.decode(4, data.observations) != 2).all()

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from olivine.algorithms.exact.arrays import as_rational, weighted_sum
+from olivine.algorithms.exact.arrays import (
+    MOST_NUMBERS,
+    as_rational,
+    check_sizes,
+    weighted_sum,
+)
 from olivine.algorithms.mdp.tabular import TabularMDP
 
 
@@ -37,3 +42,11 @@ def test_a_weighted_sum_is_that_of_the_products(terms) -> None:
     found = weighted_sum(weights, values)
     assert type(found) is Fraction
     assert found == sum((w * v for w, v in terms), Fraction(0))
+
+
+def test_sizes_are_refused_just_outside_their_bounds() -> None:
+    check_sizes(2, actions=2, horizon=MOST_NUMBERS)
+    with pytest.raises(ValueError, match="actions: 1 is below 2"):
+        check_sizes(2, actions=1)
+    with pytest.raises(ValueError, match=r"horizon: 10000001 is not in 2\.\.10000000"):
+        check_sizes(2, horizon=MOST_NUMBERS + 1)

@@ -23,7 +23,12 @@ from olivine.algorithms.lsvee import (
     lsvee,
 )
 from olivine.algorithms.lsvee.algorithm import Consensus, Elimination
-from olivine.claims.instances import misled_at, noisy_successor, one_sample_risks
+from olivine.claims.instances import (
+    far_apart,
+    misled_at,
+    noisy_successor,
+    one_sample_risks,
+)
 
 from tests.support.depth import spread
 from tests.support.learning import check_share
@@ -161,6 +166,20 @@ def test_one_sampled_successor_would_prefer_a_wrong_function(rng):
     p, recorder = theorem(made.environment, made.functions), Recorder()
     assert monitored(made.environment, made.functions, p, rng, recorder).succeeded
     assert recorder.eliminations[0].kept.tolist() == [True, True]
+
+
+@pytest.mark.parametrize(
+    "made", [misled_at(2), misled_at(3), far_apart(Fraction(1, 100)), noisy_successor()]
+)
+def test_the_classes_of_instances_hold_the_function_that_is_optimal(made):
+    for h in range(1, made.environment.horizon + 1):
+        member = made.functions.table(h)[made.optimal]
+        assert member.tolist() == made.environment.truth.q_values(h).tolist()
+
+
+def test_an_instance_that_misleads_has_two_levels():
+    with pytest.raises(ValueError, match="horizon: 1 is below 2"):
+        misled_at(1)
 
 
 def test_ties_are_kept(rng):

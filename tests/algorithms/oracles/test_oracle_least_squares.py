@@ -16,6 +16,7 @@ from olivine.algorithms.classes import (
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.least_squares import least_squares
 from olivine.algorithms.oracles.problems import exact_loss
+from olivine.algorithms.oracles.results import summation_bound
 from olivine.algorithms.oracles.testing import (
     growth,
     least_squares_problems,
@@ -223,3 +224,11 @@ def test_classes_without_an_ls_oracle_are_refused():
         least_squares(
             KernelBall(identity_kernel), EmpiricalMeasure([0]), [0.0], epsilon_sub=0.1
         )
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+def test_rounding_of_a_loss_is_no_more_than_its_terms_can_lose(size):
+    """Of squares of at most (1 + |target|)², twice, as far as sums of 15 terms go."""
+    values, data = FiniteValueClass([[0], [1]]), EmpiricalMeasure([0, 0])
+    found = least_squares(values, data, [0, size], epsilon_sub=1)
+    assert 0 < found.suboptimality <= 2 * summation_bound(15, (1 + size) ** 2)

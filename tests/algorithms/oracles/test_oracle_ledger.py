@@ -1,8 +1,11 @@
 """The ledger counts what happens; the guard lets nothing else happen."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from olivine.algorithms.classes import (
+    FiniteValueClass,
     PolicyClassByLevel,
     TabularPolicyClass,
     TabularValueClass,
@@ -147,3 +150,21 @@ def test_a_touch_fails_and_is_remembered(touch):
         touch(policies)
     assert len(ledger.touches) == 1
     assert "outside of oracles" in ledger.touches[0]
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_discrepancy_is_the_larger_side_with_its_function_and_bound(
+    swapped, monkeypatch
+):
+    """E g(0) - E g(1) from -1 to -1/2, or the other way round."""
+    true = ValueProgram.optimise
+
+    def inexact(program, objective, **options):
+        return replace(true(program, objective, **options), suboptimality=0.125)
+
+    monkeypatch.setattr(ValueProgram, "optimise", inexact)
+    values = FiniteValueClass([[0, 1], [0, 0.5]])
+    measures = [EmpiricalMeasure([0]), EmpiricalMeasure([1])]
+    apart = mean_discrepancy(values, *measures[:: -1 if swapped else 1], epsilon_sub=1)
+    assert (apart.value, apart.suboptimality) == (1, 0.125)
+    assert apart.function(np.array([0, 1])).tolist() == [0, 1]

@@ -15,7 +15,7 @@ from olivine.algorithms.oracles.least_squares_linear import LeastDistance
 from olivine.algorithms.oracles.lp import Constraint, Functional, lp
 from olivine.algorithms.oracles.problems import exact_loss
 from olivine.algorithms.oracles.results import summation_bound
-from scipy.optimize import approx_fprime, lsq_linear
+from scipy.optimize import OptimizeResult, approx_fprime, lsq_linear
 
 seeds = st.integers(0, 2**32)
 
@@ -67,6 +67,14 @@ def test_one_mislabelled_row_of_many_is_found_out() -> None:
     assert found.cost <= 10 * costs.max() / 6000
 
 
+def test_a_program_without_an_answer_proposes_nothing(monkeypatch) -> None:
+    features, costs, _ = separable(np.random.default_rng(1), 20, 2, 2)
+    assert len(list(separators(features, costs))) == 1
+    nothing = OptimizeResult(x=None)
+    monkeypatch.setattr("scipy.optimize.linprog", lambda *_, **__: nothing)
+    assert list(separators(features, costs)) == []
+
+
 def test_nothing_to_separate() -> None:
     assert list(separators(np.ones((4, 2)), np.ones((4, 3)))) == []
     for epsilon in (1e-9, 1e-30):  # the latter is below rounding
@@ -116,6 +124,16 @@ def test_least_distance_in_a_box(seed, d, smallest) -> None:
     assert np.sum((r @ theta - z) ** 2) <= 2 * reference.cost + 1e-8
 
 
+def test_only_constraints_that_hold_with_equality_get_multipliers() -> None:
+    """The point of θ_1 + θ_2 ≤ 1 nearest to (3, 1), in a box that it is far within."""
+    g = np.vstack([np.eye(2), -np.eye(2), [[-0.1, -0.1]]])
+    h = np.array([-5, -5, -5, -5, -0.1])
+    program = LeastDistance(np.eye(2), np.array([3.0, 1.0]), g, h, 5.0)
+    theta, multipliers = program._polish(np.array([4]))
+    assert theta == pytest.approx([1.5, -0.5])
+    assert multipliers == pytest.approx([0, 0, 0, 0, 30])
+
+
 @given(seeds, st.integers(1, 4), st.integers(1, 20))
 @settings(max_examples=30, deadline=None)
 def test_unclipped_values_are_bounded_by_the_box_alone(seed, d, n) -> None:
@@ -130,6 +148,7 @@ def test_unclipped_values_are_bounded_by_the_box_alone(seed, d, n) -> None:
                    epsilon_feas=1e-6)  # fmt: skip
         assert found.honoured
         assert found.value == pytest.approx(sign * wanted, abs=2e-6)
+        assert found.suboptimality >= summation_bound(d, wanted)  # its own rounding
         assert objective(found.function) == pytest.approx(found.value, abs=1e-6)
     exact = lp(values, objective, epsilon_sub=1e-6, epsilon_feas=1e-6, exact=True)
     assert float(exact.exact_value) == pytest.approx(wanted)

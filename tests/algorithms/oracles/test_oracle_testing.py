@@ -112,6 +112,32 @@ def test_wrong_lp_oracles_are_caught(spoil, message):
         verify_lp(oracle, problem, operations=100, **accuracies)
 
 
+def test_a_violation_beyond_rounding_is_caught():
+    """Of 3e-14 where the rounding of numbers up to 1 explains 2e-14."""
+    mean = Functional([0], [1.0])
+    problem = LpProblem(1, mean, (Constraint(mean, upper=0.5),), True)
+    accuracies = {"epsilon_sub": 1e-6, "epsilon_feas": 1e-6}
+
+    def off(by):
+        function = TabularValue(np.array([0.5 + by]))
+
+        def oracle(*given, **asked):
+            found = lp(*given, **asked)
+            return replace(found, function=function, value=0.5 + by, violation=0.0)
+
+        return oracle
+
+    verify_lp(off(1e-14), problem, **accuracies)
+    with pytest.raises(AssertionError, match="violation"):
+        verify_lp(off(3e-14), problem, **accuracies)
+
+
+@given(csc_problems(), least_squares_problems())
+def test_problems_are_small_unless_asked_otherwise(costs, squares):
+    assert max(costs.n_observations, squares.n_observations) <= 5
+    assert max(len(costs.data), len(squares.data)) <= 8
+
+
 def test_growth_recovers_exponents():
     sizes = [2, 4, 8, 16]
     assert growth(lambda n: 3 * n**2, sizes).exponent == pytest.approx(2)

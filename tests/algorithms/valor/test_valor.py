@@ -234,3 +234,10 @@ def test_finite_classes_solve_the_published_locks(horizon) -> None:
         assert result.trajectories <= 10_000
         value, error = env.truth.estimate_policy_value(result.policies, 4000, rng)
         assert value + 3 * error >= 0.45
+
+
+@pytest.mark.parametrize(("eps", "wanted"), [("1/4", 10**-4), ("1/1000", "1/16000")])
+def test_oracles_are_asked_for_a_sixteenth_of_epsilon_or_less(eps, wanted):
+    parameters = PracticalParameters(Fraction(eps), 0.1, 2, 2, 2)
+    assert parameters.eps_stat == Fraction(eps) / 16
+    assert parameters.eps_sub == Fraction(str(wanted))

@@ -1,5 +1,6 @@
 """VALOR with linear classes: fresh trajectories, defaults, the Gaussian lock."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -112,7 +113,9 @@ def test_defaults_keep_a_consensus_at_a_learned_state(h, bits, k, eps) -> None:
     p = PracticalParameters(eps, 0.1, 3, k, h, **chosen)
     noise = 0.8 * d * (1 / p.n_train + 1 / p.n_test) ** 0.5
     assert noise <= 4 * float(p.eps_stat) * 1.001
-    assert p.n_train >= 80 * d * k
+    rows = max(80 * d * k, 4.5 * d**2 / eps**2)
+    assert rows * (1 - 1e-9) <= p.n_train <= rows * (1 + 1e-9) + 1
+    assert p.n_test == math.ceil(p.n_train / 2)
     assert p.n_fresh >= 8 * h / eps**2 - 1
 
 

@@ -183,3 +183,7 @@ def test_growth_in_words():
 def test_plans_out_of_range(change, message):
     with pytest.raises(ValueError, match=message):
         Plan(**({"max_n": 5} | change))
+
+
+def test_sizes_grow_by_a_fifth_beyond_8_and_end_at_the_largest():
+    assert Plan(40).sizes == [3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 40]

@@ -4,8 +4,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from olivine.reduction.family.instance import Instance
 from olivine.reduction.formula.formula import Formula
+from olivine.reduction.verify import optimise
+from olivine.reduction.verify.route import Settings
 from olivine.reduction.verify.verification import verify
+from olivine.solvers.outcome import MaxSatOutcome, SatStatus
 from olivine.solvers.sat import maxsat
 
 pytestmark = pytest.mark.children
@@ -43,3 +47,14 @@ def test_maxsat_searches_where_rc2_is_kept_out(monkeypatch) -> None:
         formula = Formula.from_clauses(rows, weights=weights)
         found = verify(formula, routes=["maxsat"]).routes["maxsat"]
         assert (found.status, found.unsatisfied) == ("optimal", u)
+
+
+def test_a_search_that_found_no_model_leaves_it_open_and_says_why(monkeypatch) -> None:
+    nothing = MaxSatOutcome(SatStatus.UNKNOWN, None, None, 0.0, "none", "out of time")
+    monkeypatch.setattr(optimise, "least_unsatisfied", lambda *_, **__: nothing)
+    instance = Instance.of(Formula.from_clauses([[1], [-1]]))
+    settings = Settings(None, None, np.random.default_rng(0))
+    found = optimise.maxsat_route(instance, settings)
+    assert (found.status, found.reason) == ("unknown", "out of time")
+    assert found.seconds >= 0
+    assert found.value is None
