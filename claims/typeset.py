@@ -15,7 +15,7 @@ _NAMES = """
 α alpha β beta γ gamma δ delta ε varepsilon ζ zeta η eta θ theta ι iota κ kappa
 λ lambda μ mu ξ xi π pi ρ rho σ sigma τ tau φ varphi ω omega Δ Delta Π Pi Σ sum
 Ω Omega ℓ ell ⊥ bot ∞ infty ∅ emptyset ≤ le ≥ ge ≠ ne ≈ approx ~ sim ∈ in ∉ notin
-⊆ subseteq ⊂ subset ∪ cup ∩ cap ∖ setminus · cdot × times ± pm ∘ circ → to ¬ neg
+⊆ subseteq ⊂ subset ∪ cup ∩ cap ∖ smallsetminus · cdot × times ± pm ∘ circ → to ¬ neg
 ∧ wedge ∨ vee ∏ prod … dots ⌈ lceil ⌉ rceil ⌊ lfloor ⌋ rfloor ⟨ langle ⟩ rangle
 { lbrace } rbrace ‖ Vert
 """

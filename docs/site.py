@@ -139,6 +139,18 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+def on_page_content(html: str, **_: Any) -> str:
+    """Let long names in tables break where their words end."""
+
+    def broken(code: re.Match[str]) -> str:
+        return re.sub(r"([_/.(])(?=\w)", r"\1<wbr>", code[0])
+
+    def loosened(cell: re.Match[str]) -> str:
+        return re.sub("(?<=<code>)[^<]*", broken, cell[0])
+
+    return re.sub("<t([dh])\\b.*?</t\\1>", loosened, html, flags=re.DOTALL)
+
+
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Turn links of the repository into links of the site, outside of code."""
     there = page.file.src_uri

@@ -93,6 +93,26 @@ def test_no_item_of_a_list_scrolls():
     assert [rule for rule in scrolling if re.search(r"\bli\b", rule)] == []
 
 
+def test_a_long_name_breaks_at_underscores_within_tables_only():
+    code = "<code>a_long/name</code>"
+    page = SITE["on_page_content"](f"<p>{code}</p><td>a_b {code}</td>")
+    loose = "<code>a_<wbr>long/<wbr>name</code>"
+    assert page == f"<p>{code}</p><td>a_b {loose}</td>"
+
+
+def test_figures_on_pages_are_one_column():
+    """Of five inches, as `olivine` draws them: legible on a phone."""
+    widths = {
+        p.name: float(re.search(r'<svg[^>]* width="([\d.]+)pt"', p.read_text())[1])
+        for p in DOCS.glob("*.svg")
+    }
+    assert widths.pop("family.svg") > 400  # which scrolls (site.css)
+    assert set(widths.values()) == {360}
+    for picture in DOCS.glob("*.png"):
+        pixels = int.from_bytes(picture.read_bytes()[16:20], "big")
+        assert pixels == 5 * 150
+
+
 def test_a_wide_picture_of_the_lecture_scrolls():
     shape = SITE["shape"]
     assert shape('<svg width="667.368pt" height="1pt">') == "picture wide"
