@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.solvers.sat.clauses import Clauses, Message, Problem
-from olivine.solvers.sat.lower import Lowering
+from olivine.solvers.sat.lower import Lowering, digits, sums
 from olivine.solvers.sat.maxsat import raise_bound
 from pysat.solvers import Solver
 
@@ -166,13 +166,32 @@ def run_alone(way: str, file: str) -> None:
     if way == "rc2":
         raise_bound(report, problem)
         return
-    lowering = Lowering(report, problem, Path("no hint"))
+    search_linearly(Lowering(report, problem, Path("no hint")))
+
+
+def search_linearly(lowering: Lowering) -> None:
+    """Ask for less than the best model costs, with that of the first as phases."""
     with Solver("cadical153", bootstrap_with=lowering.clauses) as solver:
         if not solver.solve():
-            report(("hard", "cadical153", None))
+            lowering.report(("hard", "cadical153", None))
             return
         lowering.found("cadical153", solver.get_model())
-    lowering.exact(1)
+    if bound := lowering.left():
+        network = sums(lowering.costs, bound, lowering.top)
+        network = network or digits(lowering.costs, lowering.top)
+        clauses = lowering.clauses + network.clauses
+        with Solver("cadical153", bootstrap_with=clauses) as solver:
+            solver.set_phases(
+                [x if v else -x for x, v in enumerate(lowering.model.tolist(), 1)]
+                + [-x for x, _ in lowering.costs]
+            )
+            while bound:
+                solver.append_formula(network.below(bound))
+                if not solver.solve():
+                    break
+                lowering.found("cadical153", solver.get_model())
+                bound = lowering.left()
+    lowering.report(("bound", "cadical153", lowering.left() + lowering.empty))
 
 
 # ------------------------------------------------------------------ formulas

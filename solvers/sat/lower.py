@@ -1,9 +1,11 @@
 """MaxSAT from above: models that falsify less and less, until there is none.
 
 One call on the hard clauses, with phases that prefer the soft ones, gives a first
-model. A climb adds soft clauses to it, heaviest first, each with little effort. Then a
-linear search asks for less than the best model costs, in clauses that count what is
-falsified: first in weights rounded down to powers of `_STEP`, then exactly.
+model. A climb adds soft clauses to it, heaviest first, each with little effort. Then
+two searches take turns: one near the best model, where a random share of what holds
+must go on holding (large neighbourhood search), and a linear one, which asks for less
+than the best model costs, in clauses that count what is falsified. The linear search
+has twice the conflicts each time that it comes to nothing, so that it ends.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pysat.card import ITotalizer
 from pysat.solvers import Solver
 
@@ -32,8 +35,12 @@ Items = list[tuple[int, int]]
 _MOST_CLAUSES = 1_000_000
 """Of a network that counts by sums; where it takes more, binary digits count."""
 _CLIMB_CONFLICTS, _CLIMB_SECONDS = 2_000, 10.0
-_COARSE_CONFLICTS = 30_000
-_STEP = 8
+_FEW_CLAUSES = 30_000
+"""Of a network for one neighbourhood, which is built for one call."""
+_NEAR_CONFLICTS = 1_000
+_PATIENCE = (0.2, 2.0)
+"""Least and most CPU seconds that the search nearby goes on without success."""
+_FIRST_CONFLICTS = 2_000
 
 
 def lower_cost(
@@ -62,21 +69,22 @@ def lower_cost(
             report(("hard", "glucose4", None))
             return
         lowering.climb(solver)
-    unit = scale = math.gcd(*lowering.weights) or 1
-    while scale * _STEP <= max(lowering.weights, default=0):
-        scale *= _STEP
-    while scale > unit:
-        lowering.coarse(scale)
-        scale //= _STEP
-    lowering.exact(unit)
+    lowering.near(_PATIENCE[0], lowering.probe)
+    lowering.exact(math.gcd(*lowering.weights) or 1)
+
+
+Probe = Callable[[NDArray[np.bool_], NDArray[np.bool_]], bool | None]
+"""From the soft clauses that fail and those that may fail (the others must hold) to
+whether there is a better model; None where the conflicts did not suffice."""
 
 
 class Lowering:
-    """The search, with the best model so far and the one that it goes on from."""
+    """The search, with the best model so far and the latest one."""
 
     def __init__(self, report: Report, problem: Problem, hint: Path) -> None:
         self.report, self.problem, self.hint = report, problem, hint
         hard, soft, self.empty = problem.normal_form()
+        self.random, self.freed = np.random.default_rng(0), 0.1
         self.soft, self.weights = Clauses.from_lists(list(soft)), list(soft.values())
         self.best: Valued | None = None
         self.model = np.zeros(problem.n_variables, dtype=np.bool_)
@@ -114,10 +122,10 @@ class Lowering:
         assert self.best is not None
         return (self.best.cost - self.empty) // unit
 
-    def rounded(self, scale: int) -> int:
-        """Return what the model to go on from costs in weights rounded down."""
-        fails = ~satisfied(self.soft, self.model)
-        return sum(self.weights[j] // scale for j in np.flatnonzero(fails).tolist())
+    def best_model(self) -> Bits:
+        """Return the best model so far."""
+        assert self.best is not None
+        return self.best.model
 
     def climb(self, solver: Any) -> None:
         """Keep what holds; add soft clauses, heaviest first, each with some effort."""
@@ -137,42 +145,96 @@ class Lowering:
                 holds = satisfied(self.soft, self.model)
             kept.append(-x)
 
-    def coarse(self, scale: int) -> None:
-        """Lower the cost in multiples of `scale`, rounded down, while it is easy."""
-        self.left()
-        counted = [(x, w // scale) for x, w in self.costs if w >= scale]
-        bound = self.rounded(scale)
-        network = bound and sums(counted, bound, self.top)
-        if not network:
-            return
-        with self._solver(network) as solver:
-            while bound:
-                solver.append_formula(network.below(bound))
-                solver.conf_budget(_COARSE_CONFLICTS)
-                if not solver.solve_limited():
-                    return
-                self.found("cadical153", solver.get_model())
-                bound = self.rounded(scale)
+    def near(self, patience: float, probe: Probe) -> None:
+        """Probe around the best model until so many CPU seconds bring nothing."""
+        end = time.process_time() + patience
+        while self.left() and time.process_time() < end:
+            fails = ~satisfied(self.soft, self.best_model())
+            free = fails | (self.random.random(fails.size) < self.freed)
+            status = probe(fails, free)
+            if status:
+                end = time.process_time() + patience
+            elif status is None:
+                self.freed *= 0.9
+            elif free.all():  # there is no better model at all
+                return
+            else:
+                self.freed = min(1.0, self.freed * 1.1)
+
+    def probe(self, fails: NDArray[np.bool_], free: NDArray[np.bool_]) -> bool | None:
+        """Probe a neighbourhood by an engine of its own, which counts only there."""
+        items = [self.costs[j] for j in np.flatnonzero(free).tolist()]
+        bound = sum(self.weights[j] for j in np.flatnonzero(fails).tolist())
+        unit = math.gcd(*(weight for _, weight in items))
+        items, bound = [(x, weight // unit) for x, weight in items], bound // unit
+        network = sums(items, bound, self.top, _FEW_CLAUSES)
+        network = network or digits(items, self.top)
+        clauses = self.clauses + [[x] for x in self._held(free)] + network.clauses
+        with Solver("glucose4", bootstrap_with=clauses) as solver:
+            solver.append_formula(network.below(bound))
+            solver.set_phases(self._phases())
+            return self._limited(solver, "glucose4", _NEAR_CONFLICTS, [])
 
     def exact(self, unit: int) -> None:
         """Lower the cost until there is no less, and report that."""
         if bound := self.left(unit):
             counted = [(x, w // unit) for x, w in self.costs]
-            network = sums(counted, bound, self.top) or digits(counted, self.top)
-            with self._solver(network) as solver:
-                while bound:
-                    solver.append_formula(network.below(bound))
-                    if not solver.solve():
-                        break
-                    self.found("cadical153", solver.get_model())
-                    bound = self.left(unit)
+            network = strong = sums(counted, bound, self.top)
+            if network is None:
+                network = digits(counted, self.top)
+            clauses = self.clauses + network.clauses
+            with Solver("cadical153", bootstrap_with=clauses) as solver:
+                self._take_turns(solver, network, unit, strong is not None)
         self.report(("bound", "cadical153", self.left() + self.empty))
 
-    def _solver(self, network: Network) -> Any:
-        solver = Solver("cadical153", bootstrap_with=self.clauses + network.clauses)
-        signs = np.where(self.model, 1, -1) * np.arange(1, len(self.model) + 1)
-        solver.set_phases(signs.tolist() + [-x for x, _ in self.costs])
-        return solver
+    def _take_turns(
+        self, solver: Any, network: Network, unit: int, is_strong: bool
+    ) -> None:
+        """Ask for less than the best cost and search near it by turns.
+
+        Sums propagate so well that the same engine probes the neighbourhoods.
+        """
+        asked = 0
+
+        def limited(conflicts: int, held: list[int]) -> bool | None:
+            nonlocal asked
+            if (bound := self.left(unit)) != asked:
+                solver.append_formula(network.below(bound))
+                solver.set_phases(self._phases())
+                asked = bound
+            return self._limited(solver, "cadical153", conflicts, held)
+
+        def probe(_: NDArray[np.bool_], free: NDArray[np.bool_]) -> bool | None:
+            return limited(_NEAR_CONFLICTS, self._held(free))
+
+        conflicts = _FIRST_CONFLICTS
+        while self.left(unit):
+            start = time.process_time()
+            status = limited(conflicts, [])
+            if status is False:
+                return
+            if status is None:
+                conflicts *= 2
+                used = time.process_time() - start
+                patience = min(max(used, _PATIENCE[0]), _PATIENCE[1])
+                self.near(patience, probe if is_strong else self.probe)
+
+    def _limited(
+        self, solver: Any, engine: str, conflicts: int, held: list[int]
+    ) -> bool | None:
+        solver.conf_budget(conflicts)
+        status: bool | None = solver.solve_limited(assumptions=held)
+        if status:
+            self.found(engine, solver.get_model())
+        return status
+
+    def _held(self, free: NDArray[np.bool_]) -> list[int]:
+        """Return literals that keep the other soft clauses satisfied."""
+        return [-self.costs[j][0] for j in np.flatnonzero(~free).tolist()]
+
+    def _phases(self) -> list[int]:
+        model = self.best_model()
+        return [x if true else -x for x, true in enumerate(model.tolist(), 1)]
 
 
 class Network(NamedTuple):
@@ -182,13 +244,17 @@ class Network(NamedTuple):
     below: Callable[[int], list[list[int]]]
 
 
-def sums(items: Items, bound: int, top: int) -> Network | None:
+def sums(
+    items: Items, bound: int, top: int, most_clauses: int | None = None
+) -> Network | None:
     """Count by a tree of sums up to `bound` (totalizer); None where it is too large."""
+    if most_clauses is None:
+        most_clauses = _MOST_CLAUSES
     weights, most = {weight for _, weight in items}, len(items) - 1
     if len(weights) == 1 and most > 0:
         (one,) = weights
         limit = min(most, (bound - 1) // one)
-        if len(items) * (limit + 1) > _MOST_CLAUSES:
+        if len(items) * (limit + 1) > most_clauses:
             return None
         tree = ITotalizer([x for x, _ in items], ubound=max(1, limit), top_id=top)
 
@@ -202,7 +268,7 @@ def sums(items: Items, bound: int, top: int) -> Network | None:
     nodes = deque({min(w, bound): x} for x, w in light_first)
     while len(nodes) > 1:
         a, b = nodes.popleft(), nodes.popleft()
-        if len(clauses) + (len(a) + 1) * (len(b) + 1) > _MOST_CLAUSES:
+        if len(clauses) + (len(a) + 1) * (len(b) + 1) > most_clauses:
             return None
         both = {min(s + t, bound) for s, t in itertools.product(a, b)}
         node = dict(

@@ -154,14 +154,14 @@ def worst(rows, n, weights, hard):
 
 @pytest.mark.parametrize("most", [lower._MOST_CLAUSES, 0], ids=["sums", "digits"])
 @settings(deadline=None, max_examples=120)
-@given(problem=problems(), steps=st.sets(st.sampled_from(["climb", "coarse"])))
+@given(problem=problems(), steps=st.sets(st.sampled_from(["climb", "near"])))
 def test_searches_from_above_alone_agree_with_brute_force(most, problem, steps):
     """From the worst assignment, by some of the steps and the exact one at last."""
     start = worst(*problem)
     known = None if start is None else start.model
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lower, "_MOST_CLAUSES", most)
-        for step in {"climb", "coarse"} - steps:
+        for step in {"climb", "near"} - steps:
             patch.setattr(lower.Lowering, step, do_nothing)
         found = conversation(lower.lower_cost, *problem, known, Path("no hint"), None)
     check_conversation(problem, *found)
@@ -401,22 +401,39 @@ def test_time_that_others_used_counts():
     assert outcome.reason == "time limit of 1 s reached"
 
 
-def test_coarse_searches_end(monkeypatch):
-    """What weighs as much as the rounding counts, so the cost falls at each turn."""
-    turns = []
-    found = lower.Lowering.found
+@pytest.mark.parametrize(
+    ("most", "prober"), [(lower._MOST_CLAUSES, "cadical153"), (0, "glucose4")]
+)
+def test_the_searches_from_above_take_turns(most, prober, monkeypatch):
+    """Six pigeons, five holes: doubled conflicts prove 1; what succeeds costs less."""
+    calls = []
+    limited = lower.Lowering._limited
 
-    def counted(self, *arguments):
-        turns.append(arguments)
-        assert len(turns) < 20
-        found(self, *arguments)
+    def watched(self, solver, engine, conflicts, held):
+        before = self.left()
+        status = limited(self, solver, engine, conflicts, held)
+        assert bool(status) == (self.left() < before)
+        calls.append((engine, conflicts, status))
+        return status
 
-    monkeypatch.setattr(lower.Lowering, "found", counted)
-    rows = [[-1, -2], [1], [2], [-3, -1], [3]]
-    problem = rows, 3, [0, 8, 64, 0, 512], [True, False, False, True, False]
-    nothing = None, Path("no hint"), None
-    costs, bounds, _ = conversation(lower.lower_cost, *problem, *nothing)
-    assert (costs[-1], bounds) == (8, [8])
+    monkeypatch.setattr(lower, "_MOST_CLAUSES", most)
+    monkeypatch.setattr(lower, "_FIRST_CONFLICTS", 1)
+    monkeypatch.setattr(lower, "_PATIENCE", (0.05, 0.05))
+    monkeypatch.setattr(lower.Lowering, "_limited", watched)
+    monkeypatch.setattr(lower.Lowering, "climb", do_nothing)
+    holes = [[5 * pigeon + hole for hole in range(1, 6)] for pigeon in range(6)]
+    pairs = [[-x, -y] for x in range(1, 31) for y in range(x + 5, 31, 5)]
+    must, weights = [False] * 6 + [True] * len(pairs), [3] * 6 + [0] * len(pairs)
+    start = np.zeros(30, dtype=np.bool_), Path("no hint"), None
+    found = conversation(lower.lower_cost, holes + pairs, 30, weights, must, *start)
+    assert (found[0][-1], found[1]) == (3, [3])
+    nearby = lower._NEAR_CONFLICTS
+    fruitless = [c for _, c, status in calls if c != nearby and status is None]
+    assert len(fruitless) > (most == 0)
+    assert fruitless == [2**i for i in range(len(fruitless))]
+    first = next(i for i, (_, c, _) in enumerate(calls) if c != nearby)
+    assert {engine for engine, _, _ in calls[:first]} == {"glucose4"}
+    assert prober in {engine for engine, c, _ in calls[first:] if c == nearby}
 
 
 def test_where_nothing_can_be_forked(monkeypatch):
@@ -483,10 +500,10 @@ def test_the_search_from_above_takes_rc2s_models(monkeypatch, tmp_path):
     assert lowering.left() == 1  # a worse one is no better than none
 
 
-@pytest.mark.parametrize("step", ["climb", "coarse", "exact"])
+@pytest.mark.parametrize("step", ["climb", "near", "exact"])
 def test_each_step_of_the_search_from_above_lowers_the_cost(step, monkeypatch):
     """Alone, from the worst assignment, to 9; only the exact one knows a bound."""
-    for other in {"climb", "coarse", "exact"} - {step}:
+    for other in {"climb", "near", "exact"} - {step}:
         monkeypatch.setattr(lower.Lowering, other, do_nothing)
     rows = [[-1, -2], [1], [2], [-3, -1], [3]]
     problem = rows, 3, [0, 9, 66, 0, 517], [True, False, False, True, False]
