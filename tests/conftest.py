@@ -1,7 +1,7 @@
 """Settings of every test: how deep Hypothesis searches, without deadlines; quiet pipes.
 
-The number of examples that a test asks for is tried with HYPOTHESIS_PROFILE=long. The
-default profile, ``quick``, tries `QUICK` of them at most.
+With HYPOTHESIS_PROFILE=long a test tries the number of examples that it asks for, or
+100. The default profile, ``quick``, tries `QUICK` of them at most.
 """
 
 import gc
@@ -19,7 +19,7 @@ from tests.support.in_process import FORKED, CallHere
 QUICK = 10
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
 
-settings.register_profile("long", deadline=None, print_blob=True, max_examples=200)
+settings.register_profile("long", deadline=None, print_blob=True, max_examples=100)
 settings.register_profile("quick", settings.get_profile("long"), max_examples=QUICK)
 settings.load_profile(PROFILE)
 

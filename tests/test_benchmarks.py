@@ -10,6 +10,7 @@ import pytest
 from benchmarks import __main__ as benchmarks
 from benchmarks import figures
 from benchmarks.figures import PIECE, Figure, exponent, growth, in_sum, in_turns, paced
+from tests.support.depth import with_rows
 
 
 @pytest.mark.parametrize("name", benchmarks.MODULES)
@@ -81,13 +82,11 @@ def test_the_median_of_three_beside_the_work_of_its_time(
     assert run_at([1.0, 1.0], [1.5], "--full") == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["no-such"], "no benchmark no-such"),
-        (["--json", "no/such/b.json"], "no such folder"),
-        (["--compare", "no-such.json"], "no figures of an earlier run"),
-    ],
+@with_rows(
+    "arguments, said",
+    (["no-such"], "no benchmark no-such"),
+    (["--json", "no/such/b.json"], "no such folder"),
+    (["--compare", "no-such.json"], "no figures of an earlier run"),
 )
 def test_bad_arguments(arguments, said, monkeypatch, capsys) -> None:
     with pytest.raises(SystemExit) as end:
@@ -129,23 +128,20 @@ def test_times_at_one_speed(monkeypatch) -> None:
     assert in_turns(lambda: None, lambda: None, 3) == (1.5, 6.0, 3.0)
 
 
-def test_a_ratio_of_sums(monkeypatch) -> None:
-    """Half of the second's calls take long; a median would be 1 or 3."""
+def test_ratios_are_of_sums_and_growth_is_the_median_of_rounds(monkeypatch):
+    # Half of the second's calls take long; a median would be 1 or 3.
     seconds = iter([3.0, 1.0, 3.0, 3.0, 3.0, 1.0, 3.0, 3.0])
     monkeypatch.setattr(figures, "cpu", lambda call: next(seconds))
     assert in_sum(lambda: None, lambda: None, 4) == 1.5
-
-
-def test_two_figures_of_one_name_are_an_error(monkeypatch) -> None:
-    with pytest.raises(RuntimeError, match="two figures are called 'a'"):
-        run(monkeypatch, [Figure("a", 1.0), Figure("a", 2.0)])
-
-
-def test_growth_is_the_median_of_rounds(monkeypatch) -> None:
-    """Of three rounds one meets a machine that slows down while it goes."""
+    # Of three rounds one meets a machine that slows down while it goes.
     round_of = {1: [1, 2, 4], 2: [1, 4, 16], 3: [2, 4, 8]}
     times = iter([t for k in (1, 2, 3) for t in round_of[k]])
     monkeypatch.setattr(figures, "paced", lambda call, repeats, clock: next(times))
     slope, last = growth([10, 20, 40], [lambda: None] * 3, 3)
     assert slope == pytest.approx(1)
     assert last == 8
+
+
+def test_two_figures_of_one_name_are_an_error(monkeypatch) -> None:
+    with pytest.raises(RuntimeError, match="two figures are called 'a'"):
+        run(monkeypatch, [Figure("a", 1.0), Figure("a", 2.0)])

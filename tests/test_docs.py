@@ -57,13 +57,6 @@ def test_the_index_leads_to_every_page():
     assert pages - {"index.md"} <= linked
 
 
-def test_the_version_to_cite_is_the_version():
-    import olivine as package
-
-    cited = (ROOT / "CITATION.cff").read_text("utf-8")
-    assert f"\nversion: {package.__version__}\n" in cited
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_files_that_a_page_names_exist(page):
     wrong = []

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from olivine.algorithms.learning.registry import MODULES
 
+from tests.support.depth import with_rows
+
 ROOT = Path(__file__).parents[1]
 
 FOLDERS = ("cli", "claims", "reduction", "algorithms", "solvers")
@@ -164,22 +166,20 @@ def test_no_modules_import_each_other_in_a_circle(found):
     assert circle(every) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "wrong"),
-    [
-        ("import olivine.reduction.formula", True),
-        ("def f():\n    from .. import valor", True),
-        ("from ...claims import page", True),
-        ("from ... import make", True),
-        ("import olivine", True),
-        (
-            "from typing import TYPE_CHECKING\n"
-            "if TYPE_CHECKING:\n    from ..valor import x",
-            True,
-        ),
-        ("from ..exact import y", False),
-        ("from . import z\nimport numpy", False),
-    ],
+@with_rows(
+    "text, wrong",
+    ("import olivine.reduction.formula", True),
+    ("def f():\n    from .. import valor", True),
+    ("from ...claims import page", True),
+    ("from ... import make", True),
+    ("import olivine", True),
+    (
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from ..valor import x",
+        True,
+    ),
+    ("from ..exact import y", False),
+    ("from . import z\nimport numpy", False),
 )
 def test_an_import_that_goes_up_or_aside_is_found(text, wrong):
     others = ("olivine", "reduction.formula", "algorithms.valor", "claims.page")

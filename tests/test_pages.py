@@ -1,7 +1,6 @@
 """The Python that pages of docs/ show runs, and leaves what they say."""
 
-import pytest
-
+from tests.support.depth import with_rows
 from tests.support.pages import python_blocks, run_page, run_script
 
 
@@ -22,16 +21,14 @@ def twenty(names):
     return names["runs"].runs == 20
 
 
-@pytest.mark.parametrize(
-    ("page", "good"),
-    [
-        ("barriers.md", twenty),
-        ("experiments.md", a_curve),
-        ("global-policy.md", succeeded),
-        ("olive.md", finished),
-        ("two-sample.md", succeeded),
-        ("valor.md", succeeded),
-    ],
+@with_rows(
+    "page, good",
+    ("barriers.md", twenty),
+    ("experiments.md", a_curve),
+    ("global-policy.md", succeeded),
+    ("olive.md", finished),
+    ("two-sample.md", succeeded),
+    ("valor.md", succeeded),
 )
 def test_a_page_runs(page, good, tmp_path):
     assert good(run_page(page, tmp_path))

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from tests.support.commands import ROOT
+from tests.support.depth import with_rows
 
 markdown = pytest.importorskip("markdown", reason="needs the extra docs")
 pytest.importorskip("pymdownx", reason="needs the extra docs")
@@ -103,26 +104,24 @@ def test_nothing_of_the_lecture_is_lost() -> None:
     assert "<math" in markdown.markdown(lecture, extensions=EXTENSIONS)
 
 
-@pytest.mark.parametrize(
-    ("source", "number"),
-    [
-        ("The optima (V*, g*), `V*` is code.", 1),
-        (r"The optimum V\*.", 1),
-        (r"The optima $(V^\star, g^\star)$, `V*` and `x_1` are code.", 0),
-        ("The value V^π(s0), or 2^n.", 2),
-        ("A state x_{h,a} and n_test draws of π̂, √n.", 4),
-        ("Of x⁰, s₀ and (m + 1)², not of 10⁵.", 3),
-        ("snake_case, a cake_lpr and G_test_b.", 1),
-        (r"The bound $\frac{1}{3m}$ is $\varepsilon$.", 0),
-        (r"A raw \frac.", 1),
-        (r"A set $A \setminus B$.", 1),
-        ("1. A.\n\n```\nb\n```\n\n2. C.", 0),
-        ("1. A.\n3. C.", 1),
-        (r"Braces $\{0, 1\}$ go wrong, $\lbrace 0, 1 \rbrace$ do not.", 2),
-        (r"\[try $C_j$\] is worth 1.", 2),
-        ("| a | b |\n| --- | --- |\n| 1 | 2 |\n", 0),
-        ("| a | b |\n| --- | --- |\n| 1 | 2 |\n\n| 3 | 4 |\n", 2),
-    ],
+@with_rows(
+    "source, number",
+    ("The optima (V*, g*), `V*` is code.", 1),
+    (r"The optimum V\*.", 1),
+    (r"The optima $(V^\star, g^\star)$, `V*` and `x_1` are code.", 0),
+    ("The value V^π(s0), or 2^n.", 2),
+    ("A state x_{h,a} and n_test draws of π̂, √n.", 4),
+    ("Of x⁰, s₀ and (m + 1)², not of 10⁵.", 3),
+    ("snake_case, a cake_lpr and G_test_b.", 1),
+    (r"The bound $\frac{1}{3m}$ is $\varepsilon$.", 0),
+    (r"A raw \frac.", 1),
+    (r"A set $A \setminus B$.", 1),
+    ("1. A.\n\n```\nb\n```\n\n2. C.", 0),
+    ("1. A.\n3. C.", 1),
+    (r"Braces $\{0, 1\}$ go wrong, $\lbrace 0, 1 \rbrace$ do not.", 2),
+    (r"\[try $C_j$\] is worth 1.", 2),
+    ("| a | b |\n| --- | --- |\n| 1 | 2 |\n", 0),
+    ("| a | b |\n| --- | --- |\n| 1 | 2 |\n\n| 3 | 4 |\n", 2),
 )
 def test_a_lost_star_and_a_broken_table_are_found(source, number) -> None:
     assert len(faults(source)) == number

@@ -13,6 +13,7 @@ import olivine
 import pytest
 
 from tests.support.commands import ROOT
+from tests.support.depth import with_rows
 
 DOCS = ROOT / "docs"
 SITE = runpy.run_path(str(DOCS / "site.py"))
@@ -50,17 +51,15 @@ def test_no_link_of_the_site_is_dead(there, caplog):
         assert target in on_site or (DOCS / target).is_file(), name
 
 
-@pytest.mark.parametrize(
-    ("there", "link", "expected"),
-    [
-        ("index.md", "../README.md#layout", "project/readme.md#layout"),
-        ("project/readme.md", "docs/ties.md", "../ties.md"),
-        ("tutorials/sat.md", "../dimacs.md", "../dimacs.md"),
-        ("tutorials/teaching.md", "../../examples/lecture.ipynb", "lecture.md"),
-        ("tutorials/lecture.md", "../docs/olive.md", "../olive.md"),
-        ("ties.md", "https://example.org/a.md", "https://example.org/a.md"),
-        ("claims.md", "#theorem-k", "#theorem-k"),
-    ],
+@with_rows(
+    "there, link, expected",
+    ("index.md", "../README.md#layout", "project/readme.md#layout"),
+    ("project/readme.md", "docs/ties.md", "../ties.md"),
+    ("tutorials/sat.md", "../dimacs.md", "../dimacs.md"),
+    ("tutorials/teaching.md", "../../examples/lecture.ipynb", "lecture.md"),
+    ("tutorials/lecture.md", "../docs/olive.md", "../olive.md"),
+    ("ties.md", "https://example.org/a.md", "https://example.org/a.md"),
+    ("claims.md", "#theorem-k", "#theorem-k"),
 )
 def test_links_move_with_their_page(there, link, expected):
     assert moved(there, f"See [it]({link}).") == f"See [it]({expected})."

@@ -43,7 +43,7 @@ def test_the_pages_have_the_entries_and_a_summary_of_a_screen(records):
     assert len(claims_pages(records)[""].splitlines()) <= 45
 
 
-def test_the_pages_say_that_all_of_them_hold(records):
+def test_the_pages_say_that_all_hold_and_typeset_stars(records):
     texts = written()
     verdicts = sorted(v for text in texts.values() for v in VERDICT.findall(text))
     assert verdicts == sorted(
@@ -56,9 +56,6 @@ def test_the_pages_say_that_all_of_them_hold(records):
     counts = f"holds {len(records) - corrected}, holds as corrected {corrected}"
     assert f"| all | {len(records)} | {counts} |" in texts[""]
     assert all(f"*{where}.*" in texts["notation"] for where, _ in NOTATION)
-
-
-def test_stars_of_values_are_no_emphasis(records):
     texts = claims_pages(records)
     assert r"$V^\star = g^\star$ averaged" in texts["setting"]
     for name in texts.keys() - {"", "notation"}:

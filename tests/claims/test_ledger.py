@@ -8,7 +8,7 @@ from olivine.claims import load, runs
 from olivine.claims.claim import registered
 
 from tests.support.commands import ROOT
-from tests.support.depth import spread
+from tests.support.depth import with_rows
 
 ENTRIES = load()
 SLOW = {
@@ -80,9 +80,7 @@ def test_entries_are_in_order_numbered_and_have_quick_tests():
     assert all((ROOT / "tests" / file).is_file() for file in SLOW.values())
 
 
-@pytest.mark.parametrize(
-    "name", spread(["lemma-1", "vertex-lemma", "erratum-5", "theorem-o-paper"], 2)
-)
+@with_rows("name", "lemma-1", "vertex-lemma", "erratum-5", "theorem-o-paper", keep=2)
 def test_it_is_deterministic(name, found):
     (entry,) = (e for e in ENTRIES if e.id == name)
     assert entry.check() == (found.get(name) or entry.check())

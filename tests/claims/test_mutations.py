@@ -21,6 +21,7 @@ from olivine.reduction.family.variants import (
 )
 from olivine.reduction.run import benign as family_benign
 
+from tests.support.depth import with_rows
 from tests.support.mutants import Mutant, refuted
 
 pytestmark = pytest.mark.usefixtures("fewer_runs")  # they can refute, too
@@ -54,16 +55,14 @@ def test_without_pair_constraints(name, monkeypatch):
 
 
 @pytest.mark.parametrize("algorithm", [VALOR, CONSTRAINED])
-@pytest.mark.parametrize(
-    ("name", "factor"),
-    [
-        ("n_train", Fraction(1, 8)),  # 16K to 2K
-        ("n_test", Fraction(1, 2)),
-        ("eps_stat", 64),
-        ("eps_stat", 4),
-        ("n_exp", Fraction(1, 2)),
-        ("n_eval", Fraction(1, 2)),
-    ],
+@with_rows(
+    "name, factor",
+    ("n_train", Fraction(1, 8)),  # 16K to 2K
+    ("n_test", Fraction(1, 2)),
+    ("eps_stat", 64),
+    ("eps_stat", 4),
+    ("n_exp", Fraction(1, 2)),
+    ("n_eval", Fraction(1, 2)),
 )
 def test_with_other_constants_of_valor(algorithm, name, factor, monkeypatch):
     formula = ValorParameters.constants
@@ -231,13 +230,11 @@ def test_with_a_changed_function(mutant, monkeypatch):
 TENTH = Fraction(1, 10)
 
 
-@pytest.mark.parametrize(
+@with_rows(
     "changes",
-    [
-        {"rewards": lambda _: Rewards(TENTH, TENTH, Fraction(1, 20), Fraction(0))},
-        {"ranges": Ranges(Fraction(1), 4 * TENTH, 3 * TENTH, Fraction(0))},
-        {"ranges": Ranges(Fraction(1), TENTH, TENTH, Fraction(0))},
-    ],
+    {"rewards": lambda _: Rewards(TENTH, TENTH, Fraction(1, 20), Fraction(0))},
+    {"ranges": Ranges(Fraction(1), 4 * TENTH, 3 * TENTH, Fraction(0))},
+    {"ranges": Ranges(Fraction(1), TENTH, TENTH, Fraction(0))},
     ids=["try x at 1/20", "literal range 3/10", "clause range 1/10"],
 )
 def test_with_other_constants_of_strict(changes, monkeypatch):
@@ -292,12 +289,10 @@ def test_with_another_rule_for_benign_ties(step, monkeypatch):
     assert refuted("theorem-k")
 
 
-@pytest.mark.parametrize(
-    ("step", "without"),
-    [
-        ("_behind", lambda moves, j, determined: ()),
-        ("_worthless", lambda moves, i: moves.layout.literal_state(i, moves.member[i])),
-    ],
+@with_rows(
+    "step, without",
+    ("_behind", lambda moves, j, determined: ()),
+    ("_worthless", lambda moves, i: moves.layout.literal_state(i, moves.member[i])),
 )
 def test_with_another_rule_for_benign_ties_on_the_family(step, without, monkeypatch):
     monkeypatch.setattr(family_benign._Moves, step, without)
@@ -359,9 +354,7 @@ def test_with_other_bounds_of_its_noise(changes, monkeypatch):
     assert refuted("forced-noise")
 
 
-@pytest.mark.parametrize(
-    "name", ["equations-behind-clauses-are-void", "forced-can-be-avoided"]
-)
+@with_rows("name", "equations-behind-clauses-are-void", "forced-can-be-avoided")
 def test_where_a_side_state_has_no_room(name, monkeypatch):
     """Without the spare state beside a side, and with literals worth nothing."""
     sides = forced().sides._replace(beside=Fraction(0), false=Fraction(0))

@@ -4,18 +4,14 @@ import dataclasses
 from fractions import Fraction
 
 import pytest
-from olivine.claims import hard_run, load, strengths
+from olivine.claims import hard_run, strengths
 from olivine.reduction.family.variants import DECLARATIONS, Rewards, Variant, forced
 from olivine.reduction.run.faces import Noise
 from olivine.solvers import treewidth
 
+from tests.support.mutants import refuted
+
 pytestmark = pytest.mark.usefixtures("fewer_runs")  # they can refute, too
-CLAIMS = {entry.id: entry for entry in load()}
-
-
-def refuted(name):
-    entry = CLAIMS[name]
-    return entry.verdict(entry.check()) == "refuted"
 
 
 def test_one_in_739(monkeypatch):

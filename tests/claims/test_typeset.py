@@ -8,38 +8,36 @@ from hypothesis import strategies as st
 from olivine.claims import load
 from olivine.claims.typeset import latex, typeset
 
+from tests.support.depth import with_rows
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("V^π(s0) ≥ 2 − √(M/n_a)", r"$V^{\pi}(s_0) \ge 2 - \sqrt{M/n_a}$"),
-        ("n_test draws, g_bad.", r"$n_{\text{test}}$ draws, $g_{\text{bad}}$."),
-        ("[try C_j] is worth (g*, V*)", r"[try $C_j$] is worth $(g^\star, V^\star)$"),
-        ("at most |V_a − V^π̂| of G", r"at most $\lvert V_a - V^{\hat \pi}\rvert$ of G"),
-        ("E_D[r + g(x′) | x_1]", r"$E_D[r + g(x') \mid x_1]$"),
-        ("r + c_x′ ≤ c_x, say", r"$r + c_{x'} \le c_x$, say"),
-        ("ε²/(2⁸3⁴M²H⁴) and x₂", r"$\varepsilon^2/(2^83^4M^2H^4)$ and $x_2$"),
-        ("{0,1}^n, K^-(h-1)", r"$\lbrace 0,1\rbrace^n$, $K^{-(h-1)}$"),
-        ("Q* = max_a E[r + g'(x')]", r"$Q^\star = \max_a E[r + g'(x')]$"),
-        ("ĝ_h of 3√M, π_{h+1:H}", r"$\hat g_h$ of $3\sqrt{M}$, $\pi_{h+1:H}$"),
-        ("5 H T_max K of them", r"$5H T_{\max}K$ of them"),
-        ("π̂'s values, V_a's", r"$\hat \pi$'s values, $V_a$'s"),
-    ],
-)  # fmt: skip
+
+@with_rows(
+    "text, expected",
+    ("V^π(s0) ≥ 2 − √(M/n_a)", r"$V^{\pi}(s_0) \ge 2 - \sqrt{M/n_a}$"),
+    ("n_test draws, g_bad.", r"$n_{\text{test}}$ draws, $g_{\text{bad}}$."),
+    ("[try C_j] is worth (g*, V*)", r"[try $C_j$] is worth $(g^\star, V^\star)$"),
+    ("at most |V_a − V^π̂| of G", r"at most $\lvert V_a - V^{\hat \pi}\rvert$ of G"),
+    ("E_D[r + g(x′) | x_1]", r"$E_D[r + g(x') \mid x_1]$"),
+    ("r + c_x′ ≤ c_x, say", r"$r + c_{x'} \le c_x$, say"),
+    ("ε²/(2⁸3⁴M²H⁴) and x₂", r"$\varepsilon^2/(2^83^4M^2H^4)$ and $x_2$"),
+    ("{0,1}^n, K^-(h-1)", r"$\lbrace 0,1\rbrace^n$, $K^{-(h-1)}$"),
+    ("Q* = max_a E[r + g'(x')]", r"$Q^\star = \max_a E[r + g'(x')]$"),
+    ("ĝ_h of 3√M, π_{h+1:H}", r"$\hat g_h$ of $3\sqrt{M}$, $\pi_{h+1:H}$"),
+    ("5 H T_max K of them", r"$5H T_{\max}K$ of them"),
+    ("π̂'s values, V_a's", r"$\hat \pi$'s values, $V_a$'s"),
+)
 def test_formulas_are_typeset(text, expected):
     assert typeset(text).replace(" ", "") == expected.replace(" ", "")
 
 
-@pytest.mark.parametrize(
+@with_rows(
     "text",
-    [
-        "`V*` and `n_test` are code",
-        "thm:olive_nphard_f_simple",
-        "3/20 − u/(60m)",
-        "4·10⁵ trajectories at ε = 0.3, H = 3",
-        "a (single) word; another, too",
-        "",
-    ],
+    "`V*` and `n_test` are code",
+    "thm:olive_nphard_f_simple",
+    "3/20 − u/(60m)",
+    "4·10⁵ trajectories at ε = 0.3, H = 3",
+    "a (single) word; another, too",
+    "",
 )
 def test_the_rest_is_text(text):
     assert typeset(text) == text

@@ -15,7 +15,7 @@ from olivine.cli.figures.barrier import draw_backup, draw_square_loss
 from olivine.cli.figures.files import write_figure
 
 from tests.support.commands import olivine
-from tests.support.depth import spread
+from tests.support.depth import with_rows
 
 QUICK = ("--horizon", 2, "--runs", 5)
 
@@ -96,20 +96,18 @@ def test_square_loss():
     assert "not the square" in irrational["not_sampled"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        pytest.param(
-            ["backup", *QUICK],
-            ["samples of each state", "VALOR, theorem", "H = 2"],
-            marks=pytest.mark.long,
-        ),
-        (["average", "--contexts", 2], ["π* (truly 1)", "2 contexts"]),
-        (
-            ["square-loss", "--runs", 5, "--samples", 10],
-            [", loss 1/16", "square loss at most"],
-        ),
-    ],
+@with_rows(
+    "arguments, words",
+    pytest.param(
+        ["backup", *QUICK],
+        ["samples of each state", "VALOR, theorem", "H = 2"],
+        marks=pytest.mark.long,
+    ),
+    (["average", "--contexts", 2], ["π* (truly 1)", "2 contexts"]),
+    (
+        ["square-loss", "--runs", 5, "--samples", 10],
+        [", loss 1/16", "square loss at most"],
+    ),
 )
 def test_figures_and_tables(tmp_path, arguments, words):
     figure = tmp_path / "figure.svg"
@@ -169,65 +167,46 @@ def test_the_suffix_is_the_format(tmp_path, suffix, start):
     assert (tmp_path / f"figure{suffix}").read_bytes().startswith(start)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("suffix", "start"), FORMATS)
-def test_formats_of_figures(tmp_path, suffix, start):
-    figure = tmp_path / f"figure{suffix}"
-    done = olivine("barrier", "average", "--contexts", 2, "-o", figure, "--json")
-    assert done.status == 0, done.err
-    assert done.record["figure"] == str(figure)
-    assert figure.read_bytes().startswith(start)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    spread(
-        [
-            ([], "NAME: missing; there are backup, average, square-loss"),
-            (["bakup"], "did you mean 'backup'?"),
-            (["squareloss"], "did you mean 'square-loss'?"),
-            (
-                ["backup", "--contexts", 4],
-                "--contexts: not an option of barrier backup",
-            ),
-            (["average", "--epsilon", "1/4"], "--epsilon: not an option"),
-            (["backup", "--epsilon", "3/4"], "epsilon: 3/4 is not in (0, 1/2]"),
-            (["backup", "--epsilon", "0"], "epsilon: 0 is not in (0, 1/2]"),
-            (["backup", "--epsilon", "0.1"], "no fraction over a power of 2"),
-            (["backup", "--ratio", "3"], "ratio: 3 is not in (1, 2]"),
-            (["backup", "--horizon", 0], "H: 0 is no integer of at least 1"),
-            (["backup", "--horizon", 99], "H: 99 is too large"),
-            (["backup", "--samples", 0], "--samples: 0 is no positive integer"),
-            (["backup", "--runs", -1], "--runs: -1 is no positive integer"),
-            (["backup", "--runs", 10**6], "--runs: 1000000 is not in 1..100000"),
-            (["square-loss", "--runs", 10**6], "--runs: 1000000 is not in 1..100000"),
-            (["backup", "--epsilon", "1/8192"], "1/8192 is not in [1/4096, 1/2]"),
-            (["backup", "--ties", "agianst"], "did you mean 'against'?"),
-            (["average", "--contexts", 5], "m: 5 is no even integer in 2..16"),
-            (["average", "--contexts", 0], "m: 0 is no even integer"),
-            (["square-loss", "--epsilon", "1"], "epsilon: 1 is not in (0, 1)"),
-            (["square-loss", "--samples", 0], "n: 0 is not in 1..10^9"),
-            (["average", "-o", "figure.jpg"], "ends in .svg, .png or .pdf"),
-            (["average", "-o", "nowhere/figure.svg"], "nowhere"),
-        ],
-        23,
-    ),
+@with_rows(
+    "arguments, words",
+    ([], "NAME: missing; there are backup, average, square-loss"),
+    (["bakup"], "did you mean 'backup'?"),
+    (["squareloss"], "did you mean 'square-loss'?"),
+    (["backup", "--contexts", 4], "--contexts: not an option of barrier backup"),
+    (["average", "--epsilon", "1/4"], "--epsilon: not an option"),
+    (["backup", "--epsilon", "3/4"], "epsilon: 3/4 is not in (0, 1/2]"),
+    (["backup", "--epsilon", "0"], "epsilon: 0 is not in (0, 1/2]"),
+    (["backup", "--epsilon", "0.1"], "no fraction over a power of 2"),
+    (["backup", "--ratio", "3"], "ratio: 3 is not in (1, 2]"),
+    (["backup", "--horizon", 0], "H: 0 is no integer of at least 1"),
+    (["backup", "--horizon", 99], "H: 99 is too large"),
+    (["backup", "--samples", 0], "--samples: 0 is no positive integer"),
+    (["backup", "--runs", -1], "--runs: -1 is no positive integer"),
+    (["backup", "--runs", 10**6], "--runs: 1000000 is not in 1..100000"),
+    (["square-loss", "--runs", 10**6], "--runs: 1000000 is not in 1..100000"),
+    (["backup", "--epsilon", "1/8192"], "1/8192 is not in [1/4096, 1/2]"),
+    (["backup", "--ties", "agianst"], "did you mean 'against'?"),
+    (["average", "--contexts", 5], "m: 5 is no even integer in 2..16"),
+    (["average", "--contexts", 0], "m: 0 is no even integer"),
+    (["square-loss", "--epsilon", "1"], "epsilon: 1 is not in (0, 1)"),
+    (["square-loss", "--samples", 0], "n: 0 is not in 1..10^9"),
+    (["average", "-o", "figure.jpg"], "ends in .svg, .png or .pdf"),
+    (["average", "-o", "nowhere/figure.svg"], "nowhere"),
+    keep=23,
 )
 def test_bad_input_is_refused_with_the_range(arguments, words):
     assert olivine("barrier", *arguments, status=2, err=words).out == ""
     olivine("barrier", *arguments, "--json", status=2, error=words)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("small", "no number like 1/4"),
-        ("nan", "no number like 1/4"),
-        ("1/0", "no number like 1/4"),
-        ("1e", "no number like 1/4"),
-        ("1e-999999999", "exponent beyond 100"),
-        ("1" * 101, "more than 100 characters"),
-    ],
+@with_rows(
+    "text, words",
+    ("small", "no number like 1/4"),
+    ("nan", "no number like 1/4"),
+    ("1/0", "no number like 1/4"),
+    ("1e", "no number like 1/4"),
+    ("1e-999999999", "exponent beyond 100"),
+    ("1" * 101, "more than 100 characters"),
 )
 def test_text_that_is_no_number(text, words):
     for option in ("--epsilon", "--ratio"):

@@ -15,7 +15,7 @@ from olivine.reduction.formula.dimacs import write_dimacs
 from olivine.reduction.formula.random_formula import random_ksat
 
 from tests.support.commands import CASES, olivine, run_olivine
-from tests.support.depth import spread
+from tests.support.depth import with_rows
 from tests.support.refusals import refused
 
 FULL3 = CASES / "cadical" / "full3.cnf"
@@ -23,15 +23,13 @@ ABSURD = 10**18
 RMAX = ["learn", "rmax", "--env", "lock", "--params", "practical", "--json"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["compare", "--seeds", ABSURD], "1000000"),
-        (["contrast", "--instances", ABSURD, "-o", "x"], "10000"),
-        (["learn", "psdp", "--env", "grid", "--set", f"horizon={ABSURD}"], "horizon"),
-        (["learn", "psdp", "--env", "lock", "--set", f"horizon={ABSURD}"], "in 1.."),
-        ([*RMAX, "--set", f"m={ABSURD}"], "batches"),
-    ],
+@with_rows(
+    "arguments, words",
+    (["compare", "--seeds", ABSURD], "1000000"),
+    (["contrast", "--instances", ABSURD, "-o", "x"], "10000"),
+    (["learn", "psdp", "--env", "grid", "--set", f"horizon={ABSURD}"], "horizon"),
+    (["learn", "psdp", "--env", "lock", "--set", f"horizon={ABSURD}"], "in 1.."),
+    ([*RMAX, "--set", f"m={ABSURD}"], "batches"),
 )
 def test_absurd_numbers_are_refused_with_a_reason(arguments, words) -> None:
     done = olivine(*arguments, status=2)
@@ -95,14 +93,12 @@ def test_a_limit_that_is_not_reached_changes_nothing() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of address space")
-@pytest.mark.parametrize(
-    ("verb", "kib"),
-    spread(
-        itertools.product(
-            [["learn", "rmax", "--env", "lock"], ["verify", FULL3]], [60_000, 100_000]
-        ),
-        2,
+@with_rows(
+    "verb, kib",
+    *itertools.product(
+        [["learn", "rmax", "--env", "lock"], ["verify", FULL3]], [60_000, 100_000]
     ),
+    keep=2,
 )
 def test_want_of_memory_is_undecided(verb, kib: int) -> None:
     import resource
@@ -127,23 +123,23 @@ def test_a_library_that_does_not_fit_is_undecided(monkeypatch) -> None:
     assert (done.status, done.err) == (3, "olivine: out of memory\n")
 
 
-def test_python_without_memory_for_its_own_exception_is_told_apart() -> None:
+def test_want_of_memory_is_told_apart_and_no_limits_named(monkeypatch):
     lost = "<class 'type'> returned NULL without setting an exception"
     for text in ("error return without exception set", lost):
         assert memory.is_exhausted(SystemError(text))
     assert not memory.is_exhausted(SystemError("bad argument to internal function"))
     assert not memory.is_exhausted(RuntimeError("error return without exception set"))
+    monkeypatch.setitem(sys.modules, "resource", None)
+    refused("platform cannot limit", memory.parse_bytes, "2GB")
 
 
-@pytest.mark.parametrize(
-    ("text", "amount"),
-    [
-        ("2GB", 2 * 10**9),
-        ("512 MiB", 512 << 20),
-        ("1.5g", 1_500_000_000),
-        ("4096", 4096),
-        ("64KiB", 64 << 10),
-    ],
+@with_rows(
+    "text, amount",
+    ("2GB", 2 * 10**9),
+    ("512 MiB", 512 << 20),
+    ("1.5g", 1_500_000_000),
+    ("4096", 4096),
+    ("64KiB", 64 << 10),
 )
 def test_amounts_of_memory(text: str, amount: int) -> None:
     assert memory.parse_bytes(text) == amount
@@ -153,11 +149,6 @@ def test_amounts_of_memory(text: str, amount: int) -> None:
 def test_what_is_no_amount_of_memory(text: str) -> None:
     refused("memory", memory.parse_bytes, text)
     olivine("verify", FULL3, f"--memory={text}", status=2, err="--memory")
-
-
-def test_a_platform_that_cannot_limit_memory_says_so(monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "resource", None)
-    refused("platform cannot limit", memory.parse_bytes, "2GB")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of address space")
@@ -261,14 +252,12 @@ def test_memory_that_runs_out_while_reading(monkeypatch, tmp_path) -> None:
 
 
 @pytest.mark.usefixtures("unproved")
-@pytest.mark.parametrize(
-    ("route", "error"),
-    [
-        ("sat", MemoryError()),
-        ("maxsat", MemoryError()),
-        ("brute", OSError(errno.ENOMEM, "no memory")),
-        ("witness", MemoryError()),
-    ],
+@with_rows(
+    "route, error",
+    ("sat", MemoryError()),
+    ("maxsat", MemoryError()),
+    ("brute", OSError(errno.ENOMEM, "no memory")),
+    ("witness", MemoryError()),
 )
 def test_a_route_without_memory_costs_the_others_nothing(
     monkeypatch, route: str, error: Exception

@@ -10,7 +10,7 @@ import pytest
 from olivine.reduction.formula.dimacs import read_dimacs
 
 from tests.support.commands import CASES, expected, olivine
-from tests.support.depth import deep, spread
+from tests.support.depth import deep, spread, with_rows
 from tests.support.lrat import replay
 
 VARIANTS = ["paper", "normalized", "gap", "all-levels", "strict"]
@@ -104,14 +104,11 @@ def invalid(path: Path, file: Path, reason: str, *options: str) -> None:
     assert reason in people.err
 
 
-def test_another_formula_variant_or_penalty(certificate):
+def test_another_formula_variant_or_proof_is_invalid(certificate):
     invalid(certificate, SATISFIABLE, "it is a certificate for another formula than ")
     invalid(certificate, UNSATISFIABLE, "variant paper, not gap", "--variant", "gap")
     invalid(certificate, UNSATISFIABLE, "penalty 1/8, not 1/9", "--penalty", "1/9")
     olivine("check", certificate, UNSATISFIABLE, "--penalty", "0.125", status=0)
-
-
-def test_truncated_proof(certificate) -> None:
     proof = Path(f"{certificate}.drat")
     proof.write_bytes(proof.read_bytes()[:-3])
     invalid(certificate, UNSATISFIABLE, "proof")
@@ -119,23 +116,15 @@ def test_truncated_proof(certificate) -> None:
     invalid(certificate, UNSATISFIABLE, "proof")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "reason"),
-    spread(
-        [
-            ('"at_least": 1', '"at_least": 1.0', "1.0 is a floating-point number"),
-            ('"at_least": 1', '"at_least": NaN', "NaN is a floating-point number"),
-            (
-                '"at_least": 1',
-                '"at_least": 1, "at_least": 1',
-                "'at_least' occurs twice",
-            ),
-            ('"penalty": "1/8"', '"penalty": "1/' + "9" * 300 + '"', "sha256"),
-            ('"at_most": 1', '"at_most": ' + "9" * 300, "too long"),
-            ('"optimum": "23/24"', '"optimum": "24/24"', "sha256"),
-        ],
-        3,
-    ),
+@with_rows(
+    "old, new, reason",
+    ('"at_least": 1', '"at_least": 1.0', "1.0 is a floating-point number"),
+    ('"at_least": 1', '"at_least": NaN', "NaN is a floating-point number"),
+    ('"at_least": 1', '"at_least": 1, "at_least": 1', "'at_least' occurs twice"),
+    ('"penalty": "1/8"', '"penalty": "1/' + "9" * 300 + '"', "sha256"),
+    ('"at_most": 1', '"at_most": ' + "9" * 300, "too long"),
+    ('"optimum": "23/24"', '"optimum": "24/24"', "sha256"),
+    keep=3,
 )
 def test_damage(certificate, old: str, new: str, reason: str) -> None:
     text = certificate.read_text()
@@ -217,16 +206,13 @@ def test_no_proof_within_the_time_limit(tmp_path, monkeypatch) -> None:
     olivine("verify", UNSATISFIABLE, *options, status=3, err="no certificate")
 
 
-def test_an_unknown_optimum_has_no_certificate(tmp_path, monkeypatch) -> None:
+def test_no_certificate_of_an_unknown_optimum_or_over_its_input(tmp_path, monkeypatch):
     monkeypatch.setattr("olivine.reduction.verify.routes.FLIPS", 1000)
     path = tmp_path / "c.json"
     options = ["--variant", "gap", "--route", "witness", "--certificate", path]
     done = olivine("verify", UNSATISFIABLE, *options, "--json", status=3)
     assert "not known" in done.record["certificate"]["reason"]
     assert not path.exists()
-
-
-def test_usage(tmp_path) -> None:
     file = tmp_path / "f.cnf"
     file.write_bytes(SATISFIABLE.read_bytes())
     olivine("verify", file, "--certificate", file, status=2)
@@ -240,12 +226,10 @@ def test_without_a_bound_there_is_no_proof(tmp_path):
     olivine("verify", SATISFIABLE, *ROUTES, "--certificate", path, status=0)
     assert json.loads(path.read_text())["proof"] is None
     assert not Path(f"{path}.drat").exists()
-    path = tmp_path / "c.json"
-    olivine("verify", SATISFIABLE, *ROUTES, "--certificate", path)
-    done = olivine("check", path, SATISFIABLE, "--export", tmp_path / "proofs")
-    assert done.status == 0
-    assert "refutes nothing" in done.err
-    assert not (tmp_path / "proofs").exists()
+    proofs = tmp_path / "proofs"
+    export = ("--export", proofs)
+    olivine("check", path, SATISFIABLE, *export, status=0, err="refutes nothing")
+    assert not proofs.exists()
 
 
 @pytest.mark.long

@@ -10,7 +10,7 @@ import pytest
 from olivine.cli.main import plain
 
 from tests.support.commands import CASES, ROOT, olivine, run_olivine
-from tests.support.depth import spread
+from tests.support.depth import spread, with_rows
 
 FULL3 = str(CASES / "cadical" / "full3.cnf")
 VERBS = ["claims", "generate", "report", "solve", "verify"]
@@ -36,31 +36,29 @@ def test_every_verb_explains_itself_with_an_example(verb: str) -> None:
     assert "--json" in done.out
 
 
-@pytest.mark.parametrize(
+@with_rows(
     "arguments",
-    [
-        ["unknown"],
-        ["verify"],
-        ["verify", "a.cnf", "--variant", "other"],
-        ["verify", "a.cnf", "--route", "oracle"],
-        ["verify", "a.cnf", "--formulation", "other"],
-        ["verify", "a.cnf", "--penalty", "two"],
-        ["verify", "a.cnf", "--penalty", "0"],
-        ["verify", "a.cnf", "--penalty", "3/2"],
-        ["verify", "a.cnf", "--variant", "gap", "--penalty", "1/4"],
-        ["verify", "a.cnf", "--variant", "normalized", "--penalty", "1"],
-        ["verify", "a.cnf", "--time-limit", "0"],
-        ["verify", "a.cnf", "--time-limit", "soon"],
-        ["verify", "a.cnf", "--jobs", "0"],
-        ["verify", "a.cnf", "--seed", "-1"],
-        ["verify", "a.cnf", "--max-variables", "0"],
-        ["verify", "a.cnf", "--input-format", "smt"],
-        ["generate", "a.cnf"],
-        ["generate", "a.cnf", "-o", "x", "--format", "pdf"],
-        ["solve", "a.cnf", "--engine", "oracle"],
-        ["claims", "no-such-claim"],
-        ["report", "a.cnf"],
-    ],
+    ["unknown"],
+    ["verify"],
+    ["verify", "a.cnf", "--variant", "other"],
+    ["verify", "a.cnf", "--route", "oracle"],
+    ["verify", "a.cnf", "--formulation", "other"],
+    ["verify", "a.cnf", "--penalty", "two"],
+    ["verify", "a.cnf", "--penalty", "0"],
+    ["verify", "a.cnf", "--penalty", "3/2"],
+    ["verify", "a.cnf", "--variant", "gap", "--penalty", "1/4"],
+    ["verify", "a.cnf", "--variant", "normalized", "--penalty", "1"],
+    ["verify", "a.cnf", "--time-limit", "0"],
+    ["verify", "a.cnf", "--time-limit", "soon"],
+    ["verify", "a.cnf", "--jobs", "0"],
+    ["verify", "a.cnf", "--seed", "-1"],
+    ["verify", "a.cnf", "--max-variables", "0"],
+    ["verify", "a.cnf", "--input-format", "smt"],
+    ["generate", "a.cnf"],
+    ["generate", "a.cnf", "-o", "x", "--format", "pdf"],
+    ["solve", "a.cnf", "--engine", "oracle"],
+    ["claims", "no-such-claim"],
+    ["report", "a.cnf"],
     ids=" ".join,
 )
 def test_usage_errors(arguments: list[str]) -> None:
@@ -70,16 +68,14 @@ def test_usage_errors(arguments: list[str]) -> None:
     assert "Traceback" not in done.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "near"),
-    [
-        (["verify", "a.cnf", "--variant", "papr"], "paper"),
-        (["verify", "a.cnf", "--variant", "PAPR"], "paper"),
-        (["verify", "a.cnf", "--route", "maxsatt"], "maxsat"),
-        (["solve", "a.cnf", "--engine", "mip"], "milp"),
-        (["generate", "a.cnf", "-o", "x", "--format", "graphm"], "graphml"),
-        (["claims", "theorm-o"], "theorem-o"),
-    ],
+@with_rows(
+    "arguments, near",
+    (["verify", "a.cnf", "--variant", "papr"], "paper"),
+    (["verify", "a.cnf", "--variant", "PAPR"], "paper"),
+    (["verify", "a.cnf", "--route", "maxsatt"], "maxsat"),
+    (["solve", "a.cnf", "--engine", "mip"], "milp"),
+    (["generate", "a.cnf", "-o", "x", "--format", "graphm"], "graphml"),
+    (["claims", "theorm-o"], "theorem-o"),
     ids=str,
 )
 def test_unknown_words_suggest_the_nearest(arguments: list[str], near: str) -> None:
@@ -121,16 +117,14 @@ def test_help_loads_no_engine() -> None:
     assert done.stdout.strip() == b""
 
 
-@pytest.mark.parametrize(
-    ("jobs", "number", "status", "said"),
-    [
-        ("2", signal.SIGINT, 130, b"olivine: interrupted\n"),
-        ("1", signal.SIGTERM, 143, b""),
-        pytest.param(
-            "1", signal.SIGINT, 130, b"olivine: interrupted\n", marks=pytest.mark.long
-        ),
-        pytest.param("2", signal.SIGTERM, 143, b"", marks=pytest.mark.long),
-    ],
+@with_rows(
+    "jobs, number, status, said",
+    ("2", signal.SIGINT, 130, b"olivine: interrupted\n"),
+    ("1", signal.SIGTERM, 143, b""),
+    pytest.param(
+        "1", signal.SIGINT, 130, b"olivine: interrupted\n", marks=pytest.mark.long
+    ),
+    pytest.param("2", signal.SIGTERM, 143, b"", marks=pytest.mark.long),
 )
 def test_a_signal_ends_it_cleanly(
     tmp_path, jobs: str, number: int, status: int, said: bytes
@@ -178,24 +172,22 @@ def test_sigterm_leaves_nothing_of_a_folder(tmp_path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
+@with_rows(
     "arguments",
-    [
-        ["--help"],
-        *spread(
-            [
-                ["verify", FULL3, "--route", "sat"],
-                ["claims", "--json"],
-                ["--version"],
-                ["verify", "--help"],
-                ["claims"],
-                ["trace", FULL3],
-                ["multi", FULL3],
-                ["check", "--help"],
-            ],
-            1,
-        ),
-    ],
+    ["--help"],
+    *spread(
+        [
+            ["verify", FULL3, "--route", "sat"],
+            ["claims", "--json"],
+            ["--version"],
+            ["verify", "--help"],
+            ["claims"],
+            ["trace", FULL3],
+            ["multi", FULL3],
+            ["check", "--help"],
+        ],
+        1,
+    ),
     ids=" ".join,
 )
 def test_a_closed_pipe_is_141_everywhere(arguments: list[str]) -> None:
@@ -283,19 +275,17 @@ def is_box(line: str) -> bool:
     return line.startswith("╭")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (["verify", FULL3, "--certificate", "OUT"], "a certificate"),
-        (["draw", FULL3, "-o", "OUT.svg"], "a drawing"),
-        (["report", FULL3, "-o", "OUT.html"], "a report's drawing"),
-        (["contrast", "-o", "OUT"], "the contrast"),
-        (["generate", FULL3, "-o", "OUT", "--two-actions"], "--two-actions"),
-        (
-            ["generate", FULL3, "-o", "OUT", "--formulation", "strengthened"],
-            "formulation strengthened",
-        ),
-    ],
+@with_rows(
+    "arguments, part",
+    (["verify", FULL3, "--certificate", "OUT"], "a certificate"),
+    (["draw", FULL3, "-o", "OUT.svg"], "a drawing"),
+    (["report", FULL3, "-o", "OUT.html"], "a report's drawing"),
+    (["contrast", "-o", "OUT"], "the contrast"),
+    (["generate", FULL3, "-o", "OUT", "--two-actions"], "--two-actions"),
+    (
+        ["generate", FULL3, "-o", "OUT", "--formulation", "strengthened"],
+        "formulation strengthened",
+    ),
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_the_forced_variant_is_refused_where_it_has_no_place(

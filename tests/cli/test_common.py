@@ -11,6 +11,8 @@ from olivine.cli.common import command, options, output
 from olivine.cli.common.output import ExitStatus, describe, worst
 from olivine.cli.common.reading import expand, is_formula_name
 
+from tests.support.depth import with_rows
+
 
 @pytest.mark.parametrize("length", [0, 1, 2, 3])
 def test_worst_is_the_first_that_occurs_of_1_70_2_3_0(length: int) -> None:
@@ -46,40 +48,27 @@ def test_penalties_are_exact(text: str, value: Fraction | int | str) -> None:
     assert options.parse_penalty(text) == Fraction(value)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "x", "1/0", "0", "-1", "2", "nan", "inf", "1/2/3"]
-)
-def test_bad_penalties_are_usage_errors(text: str) -> None:
+BAD = {
+    options.parse_penalty: ["", "x", "1/0", "0", "-1", "2", "nan", "inf", "1/2/3"],
+    options.parse_seconds: ["", "x", "0", "-1", "nan", "inf", "1e999"],
+}
+
+
+@with_rows("parse, text", *[(parse, text) for parse in BAD for text in BAD[parse]])
+def test_bad_penalties_and_time_limits_are_usage_errors(parse, text: str) -> None:
     with pytest.raises(typer.BadParameter):
-        options.parse_penalty(text)
+        parse(text)
 
 
-@pytest.mark.parametrize("text", ["", "x", "0", "-1", "nan", "inf", "1e999"])
-def test_bad_time_limits_are_usage_errors(text: str) -> None:
-    with pytest.raises(typer.BadParameter):
-        options.parse_seconds(text)
+FORMULAS = "a.cnf a.CNF a.dimacs a.wcnf a.cnf.gz a.wcnf.bz2 a.dimacs.xz .cnf"
+OTHERS = "a.txt a.cnf.txt a.gz acnf expected.jsonl"
 
 
-@pytest.mark.parametrize(
-    ("name", "is_one"),
-    [
-        ("a.cnf", True),
-        ("a.CNF", True),
-        ("a.dimacs", True),
-        ("a.wcnf", True),
-        ("a.cnf.gz", True),
-        ("a.wcnf.bz2", True),
-        ("a.dimacs.xz", True),
-        (".cnf", True),
-        ("a.txt", False),
-        ("a.cnf.txt", False),
-        ("a.gz", False),
-        ("acnf", False),
-        ("expected.jsonl", False),
-    ],
-)
-def test_names_of_formulas_in_folders(name: str, is_one: bool) -> None:
-    assert is_formula_name(name) is is_one
+def test_names_of_formulas_in_folders() -> None:
+    assert {name: is_formula_name(name) for name in f"{FORMULAS} {OTHERS}".split()} == {
+        **dict.fromkeys(FORMULAS.split(), True),
+        **dict.fromkeys(OTHERS.split(), False),
+    }
 
 
 def test_files_and_folders_that_are_named(tmp_path):

@@ -12,7 +12,7 @@ from olivine.cli.experiments.runs import prepare
 from olivine.cli.experiments.units import Plan
 
 from tests.support.commands import olivine
-from tests.support.depth import spread
+from tests.support.depth import spread, with_rows
 
 KEYS = {
     "algorithm", "env", "params", "classes", "epsilon", "seeds", "runs", "successes",
@@ -154,20 +154,18 @@ def test_limits_count_cpu_time(made, monkeypatch):
     assert (record["runs"], record["timeouts"]) == (1, 0)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("--env", "lokc"), "did you mean 'lock'"),
-        (("--algorithms", "winz"), "did you mean 'wins'"),
-        (("--set", "no=3"), "unknown 'no'"),
-        (("--set", "no"), "not KEY=VALUE"),
-        (("--epsilon", "2"), "(0, 1)"),
-        (("--params", "theorems"), "did you mean 'theorem'"),
-        (("-o", "figure.txt"), ".svg"),
-        (("-o", "absent/figure.svg"), "No such file"),
-        (("--rows", "rows.csv"), ".jsonl or .parquet"),
-        (("-o", "x.svg", "--rows", "absent/x.jsonl"), "No such file"),
-    ],
+@with_rows(
+    "arguments, words",
+    (("--env", "lokc"), "did you mean 'lock'"),
+    (("--algorithms", "winz"), "did you mean 'wins'"),
+    (("--set", "no=3"), "unknown 'no'"),
+    (("--set", "no"), "not KEY=VALUE"),
+    (("--epsilon", "2"), "(0, 1)"),
+    (("--params", "theorems"), "did you mean 'theorem'"),
+    (("-o", "figure.txt"), ".svg"),
+    (("-o", "absent/figure.svg"), "No such file"),
+    (("--rows", "rows.csv"), ".jsonl or .parquet"),
+    (("-o", "x.svg", "--rows", "absent/x.jsonl"), "No such file"),
 )
 def test_refusals(made, arguments, words):
     assert olivine("compare", *arguments, status=2, err=words).out == ""

@@ -5,6 +5,7 @@ from olivine.cli.main import command_line
 from typer.testing import CliRunner
 
 from tests.support.commands import run_olivine
+from tests.support.depth import with_rows
 
 
 def completions(line, shell):
@@ -23,19 +24,17 @@ def completions(line, shell):
 
 
 @pytest.mark.parametrize("shell", ["bash", "fish"])
-@pytest.mark.parametrize(
-    ("line", "offered"),
-    [
-        ("olivine sw", ["sweep"]),
-        ("olivine verify --variant ga", ["gap"]),
-        ("olivine learn va", ["valor", "valor-constrained"]),
-        ("olivine curves --algorithms psdp,ol", ["psdp,olive"]),
-        ("olivine learn valor --env gr", ["grid"]),
-        ("olivine learn valor --env grid,thr", ["grid,threesat"]),
-        ("olivine learn --ru", ["--run-anyway"]),
-        ("olivine barrier ", ["backup", "average", "square-loss"]),
-        ("olivine barrier sq", ["square-loss"]),
-    ],
+@with_rows(
+    "line, offered",
+    ("olivine sw", ["sweep"]),
+    ("olivine verify --variant ga", ["gap"]),
+    ("olivine learn va", ["valor", "valor-constrained"]),
+    ("olivine curves --algorithms psdp,ol", ["psdp,olive"]),
+    ("olivine learn valor --env gr", ["grid"]),
+    ("olivine learn valor --env grid,thr", ["grid,threesat"]),
+    ("olivine learn --ru", ["--run-anyway"]),
+    ("olivine barrier ", ["backup", "average", "square-loss"]),
+    ("olivine barrier sq", ["square-loss"]),
 )
 def test_a_line_is_completed(shell, line, offered):
     assert completions(line, shell) == offered

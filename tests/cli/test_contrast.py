@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import sys
 from xml.etree import ElementTree
 
 import pytest
@@ -13,7 +12,8 @@ from olivine.reduction.contrast.contrast import SERIES, Measurement, Plan
 from olivine.reduction.contrast.fit import Fit
 from olivine.reduction.multi import verification as multi_verification
 
-from tests.support.commands import CASES, olivine, small_files
+from tests.support.commands import CASES, olivine
+from tests.support.depth import with_rows
 
 pytestmark = pytest.mark.children
 
@@ -70,15 +70,13 @@ def test_tables_for_people_and_bad_folders(tmp_path):
     olivine(*arguments, "--json", status=2, error="not empty")
 
 
-@pytest.mark.parametrize(
+@with_rows(
     "bad",
-    [
-        ["--max-n", 2],
-        ["--max-n", 10**6],
-        ["--instances", 0],
-        ["--time-limit", 0],
-        ["--variant", "none"],
-    ],
+    ["--max-n", 2],
+    ["--max-n", 10**6],
+    ["--instances", 0],
+    ["--time-limit", 0],
+    ["--variant", "none"],
 )
 def test_bad_usage(tmp_path, bad):
     olivine("contrast", *bad, "-o", tmp_path / "out", status=2)
@@ -101,20 +99,6 @@ def test_what_was_measured_survives_a_disk_that_is_full_at_the_end(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.long
-@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of files")
-def test_what_was_measured_survives_a_full_disk(tmp_path):
-    out = tmp_path / "new" / "out"
-    arguments = ["contrast", "--max-n", 3, *HASTY, "-o", out, "--json"]
-    with small_files(1000):
-        done = olivine(*arguments)
-    assert done.status == 2
-    assert done.record["error"].startswith(f"{out}/contrast.")
-    assert done.record["error"].endswith("File too large")
-    assert {m["n"] for m in done.record["measurements"]} == {3}
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_an_engine_that_fails_costs_its_own_series(monkeypatch):
     from olivine.reduction.contrast import contrast
 
@@ -128,7 +112,7 @@ def test_an_engine_that_fails_costs_its_own_series(monkeypatch):
     assert all(m.censored == (m.series in failed) for m in found)
 
 
-def test_multi_decides_files():
+def test_multi_decides_files_and_names_bad_input():
     yes, no = CASES / "satlib" / "uf20-01.cnf", CASES / "cadical" / "full3.cnf"
     done = olivine("multi", yes, no, "--json", status=0)
     first, second = done.records
@@ -144,6 +128,16 @@ def test_multi_decides_files():
     assert first["data_sets"] == 91
     shown = olivine("multi", no, out="unsatisfiable")
     assert "mixture" in shown.out
+    garbage = CASES / "odd" / "garbage.cnf"
+    good = CASES / "cadical" / "full1.cnf"
+    bad, fine = olivine("multi", garbage, good, "--json", status=2).records
+    assert "garbage.cnf" in bad["error"]
+    assert fine["satisfiable"] is False
+    hard = b"h 1 0\n1 -1 0\n"
+    read = olivine("multi", "--input-format", "wcnf", "--json", "-", stdin=hard)
+    assert read.status == 0
+    assert read.record["satisfiable"] is False  # of all clauses, hard or not
+    assert "1 hard clause gets weight 2" in read.err
 
 
 @pytest.mark.parametrize(("option", "seconds"), [((), 60), (("--time-limit", 3), 3)])
@@ -157,19 +151,6 @@ def test_multi_gives_each_engine_60_seconds_by_default(option, seconds, monkeypa
     monkeypatch.setattr(multi_verification, "verify_multi_hardness", limited)
     assert olivine("multi", CASES / "cadical" / "full1.cnf", *option).status == 0
     assert asked == [seconds]
-
-
-def test_multi_names_bad_input():
-    garbage = CASES / "odd" / "garbage.cnf"
-    good = CASES / "cadical" / "full1.cnf"
-    bad, fine = olivine("multi", garbage, good, "--json", status=2).records
-    assert "garbage.cnf" in bad["error"]
-    assert fine["satisfiable"] is False
-    hard = b"h 1 0\n1 -1 0\n"
-    read = olivine("multi", "--input-format", "wcnf", "--json", "-", stdin=hard)
-    assert read.status == 0
-    assert read.record["satisfiable"] is False  # of all clauses, hard or not
-    assert "1 hard clause gets weight 2" in read.err
 
 
 @pytest.mark.parametrize(("slope", "lines"), [(1.0, 1), (0.1, 0), (-1.0, 0)])

@@ -23,6 +23,7 @@ from olivine.cli.experiments.units import LearningUnit, Plan, learning_units
 from olivine.solvers.child import child
 
 from tests.support.commands import olivine
+from tests.support.depth import with_rows
 
 ALGORITHMS = registry.names()
 
@@ -249,31 +250,27 @@ def test_without_pyarrow_the_extra_is_named(monkeypatch, tmp_path):
     assert "pip install 'olivine[parquet]'" in done.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("--algorithms", "olive"), "--env: missing"),
-        (("--algorithms", "oliv", "--env", "grid"), "did you mean 'olive'"),
-        (("--algorithms", "rmax", "--env", "gird"), "did you mean 'grid'"),
-        (("--algorithms", "rmax", "--env", "grid", "--set", "n"), "not KEY=VALUE"),
-        (("--algorithms", "rmax", "--env", "grid", "--set", "no=1"), "unknown 'no'"),
-        (("--algorithms", "rmax", "--env", "grid", "-o", "c.txt"), ".svg"),
-        (("--algorithms", "rmax", "--env", "grid", "--rows", "c.csv"), ".jsonl or"),
-        (("--algorithms", "rmax", "--env", "grid", "--rows", "no/c.jsonl"), "No such"),
-    ],
+@with_rows(
+    "arguments, words",
+    (("--algorithms", "olive"), "--env: missing"),
+    (("--algorithms", "oliv", "--env", "grid"), "did you mean 'olive'"),
+    (("--algorithms", "rmax", "--env", "gird"), "did you mean 'grid'"),
+    (("--algorithms", "rmax", "--env", "grid", "--set", "n"), "not KEY=VALUE"),
+    (("--algorithms", "rmax", "--env", "grid", "--set", "no=1"), "unknown 'no'"),
+    (("--algorithms", "rmax", "--env", "grid", "-o", "c.txt"), ".svg"),
+    (("--algorithms", "rmax", "--env", "grid", "--rows", "c.csv"), ".jsonl or"),
+    (("--algorithms", "rmax", "--env", "grid", "--rows", "no/c.jsonl"), "No such"),
 )
 def test_refusals(arguments, words):
     assert olivine("curves", *arguments, status=2, err=words).out == ""
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("all",), "this is olivine compare now"),
-        (("--algorithms", "olive"), "see olivine curves"),
-        (("valor", "--curve", "c.svg"), "see -o of olivine curves"),
-        (("valor", "--seeds", "3"), "see olivine compare and curves"),
-    ],
+@with_rows(
+    "arguments, words",
+    (("all",), "this is olivine compare now"),
+    (("--algorithms", "olive"), "see olivine curves"),
+    (("valor", "--curve", "c.svg"), "see -o of olivine curves"),
+    (("valor", "--seeds", "3"), "see olivine compare and curves"),
 )
 def test_former_spellings_say_what_replaces_them(arguments, words):
     done = olivine("learn", *arguments, status=2)

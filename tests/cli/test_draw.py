@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from olivine.cli.figures.family_scene import scene
 from olivine.cli.figures.family_subject import BUNDLES
@@ -15,6 +15,7 @@ from olivine.reduction.family.variants import Variant
 from olivine.reduction.formula.formula import Formula
 
 from tests.support.commands import CASES, ROOT, olivine, run_olivine
+from tests.support.depth import with_rows
 from tests.support.families import VARIANTS
 
 FULL2 = CASES / "cadical" / "full2.cnf"
@@ -75,7 +76,6 @@ def test_a_witness_is_highlighted() -> None:
     assert "worth 5/6" in legend
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(1, 60), st.integers(1, 200), st.sampled_from(VARIANTS))
 def test_bundles_hold_everything_once(n: int, m: int, variant: Variant) -> None:
     rng = np.random.default_rng(n * 1000 + m)
@@ -93,17 +93,15 @@ def test_bundles_hold_everything_once(n: int, m: int, variant: Variant) -> None:
             assert 0 <= y <= drawn.height
 
 
-@pytest.mark.parametrize(
-    ("suffix", "begin", "file"),
-    [
-        ("svg", b"<?xml", UF20),
-        ("png", b"\x89PNG", FULL2),
-        ("pdf", b"%PDF", FULL2),
-        *(
-            pytest.param(*kind, UF20, marks=pytest.mark.long)
-            for kind in (("png", b"\x89PNG"), ("pdf", b"%PDF"))
-        ),
-    ],
+@with_rows(
+    "suffix, begin, file",
+    ("svg", b"<?xml", UF20),
+    ("png", b"\x89PNG", FULL2),
+    ("pdf", b"%PDF", FULL2),
+    *(
+        pytest.param(*kind, UF20, marks=pytest.mark.long)
+        for kind in (("png", b"\x89PNG"), ("pdf", b"%PDF"))
+    ),
 )
 def test_the_kind_is_the_suffix_and_the_bytes_repeat(
     tmp_path, suffix, begin, file
@@ -216,15 +214,13 @@ def test_settings_of_a_program_that_imported_matplotlib_stay_its_own(tmp_path) -
     assert (tmp_path / "own.svg").read_bytes() == plain.read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("x12^0", "$x_{12}^{0}$"),
-        ("C3: ¬x1 ∨ x2", r"$C_{3}$: $\bar{x}_{1}$ ∨ $x_{2}$"),
-        ("M_y of 2^13", "$M_y$ of $2^{13}$"),
-        ("s0 leads by b1b2b3 to x_i", "$s_0$ leads by $b_1b_2b_3$ to x_i"),
-        ("exact box 3", "exact box 3"),
-    ],
+@with_rows(
+    "text, shown",
+    ("x12^0", "$x_{12}^{0}$"),
+    ("C3: ¬x1 ∨ x2", r"$C_{3}$: $\bar{x}_{1}$ ∨ $x_{2}$"),
+    ("M_y of 2^13", "$M_y$ of $2^{13}$"),
+    ("s0 leads by b1b2b3 to x_i", "$s_0$ leads by $b_1b_2b_3$ to x_i"),
+    ("exact box 3", "exact box 3"),
 )
 def test_names_and_powers_are_mathematics(text, shown) -> None:
     assert mathtext(text) == shown

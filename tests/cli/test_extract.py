@@ -25,7 +25,7 @@ from olivine.solvers.milp.solutions import Solution, parse_solution
 from olivine.solvers.model.integer_form import IntegerForm
 
 from tests.support.commands import olivine
-from tests.support.depth import deep, spread
+from tests.support.depth import deep, spread, with_rows
 from tests.support.formulas import formulas
 from tests.support.solution_files import SOLVERS, TEXTS
 
@@ -330,14 +330,12 @@ def test_folders_that_are_none_of_ours_are_refused(tmp_path) -> None:
     olivine("extract", trees, "x.sol", status=2, err="two actions a state")
 
 
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ("Objective ", ":6: the objective '' is no number"),
-        ("# Rows -1", ":6: '-1' is no count of values"),
-        ("# Columns ", ":6: '' is no count of values"),
-        ("# Columns 1e300", ":6: '1e300' is no count of values"),
-    ],
+@with_rows(
+    "line, reason",
+    ("Objective ", ":6: the objective '' is no number"),
+    ("# Rows -1", ":6: '-1' is no count of values"),
+    ("# Columns ", ":6: '' is no count of values"),
+    ("# Columns 1e300", ":6: '1e300' is no count of values"),
 )
 def test_a_count_that_is_none_ends_the_reading(written, tmp_path, line, reason) -> None:
     """A negative one led back to its own line for ever."""

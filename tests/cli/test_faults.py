@@ -11,7 +11,7 @@ import pytest
 from olivine.reduction.certificate import checker
 
 from tests.support.commands import CASES, Done, olivine
-from tests.support.depth import spread
+from tests.support.depth import with_rows
 
 FAULTS = CASES / "faults"
 BOMB = FAULTS / "bomb0.cnf.bz2"
@@ -67,9 +67,7 @@ def test_rows(line: str, status: int, text: str, monkeypatch) -> None:
     assert "internal error" not in done.err
 
 
-@pytest.mark.parametrize(
-    "line", spread(["bigw.wcnf", "a.cnf --penalty 1/1000000", "bigw2.wcnf"], 2)
-)
+@with_rows("line", "bigw.wcnf", "a.cnf --penalty 1/1000000", "bigw2.wcnf", keep=2)
 def test_a_read_back_that_floats_cannot_decide(line: str, tmp_path) -> None:
     done = olivine("generate", *words(line), "-o", tmp_path / "out", "--json", status=0)
     checks = done.record["read_back"]
@@ -136,9 +134,7 @@ def test_bombs_are_refused(tmp_path):
     assert size < 300 * 2**20
 
 
-@pytest.mark.parametrize(
-    "verb", spread(["verify", "solve", "generate", "trace", "report"], 1)
-)
+@with_rows("verb", "verify", "solve", "generate", "trace", "report", keep=1)
 def test_a_bomb_costs_little(verb: str, tmp_path) -> None:
     out = ["-o", tmp_path / "out"] if verb in ("generate", "report") else []
     done, seconds, size = measured(verb, BOMB, *out)
@@ -169,18 +165,14 @@ def leaves_out(verb: str, done: Done) -> None:
         assert record.get("three_sat", {}).get("variables", 21) == 21
 
 
-@pytest.mark.parametrize(
-    ("verb", "options"),
-    spread(
-        [
-            ("verify", []),
-            ("generate", ["--formulation", "projected"]),
-            ("report", []),
-            ("multi", []),
-            ("trace", []),
-        ],
-        1,
-    ),
+@with_rows(
+    "verb, options",
+    ("verify", []),
+    ("generate", ["--formulation", "projected"]),
+    ("report", []),
+    ("multi", []),
+    ("trace", []),
+    keep=1,
 )
 def test_variables_that_do_not_occur_cost_nothing(
     verb: str, options: list[str], sparse, tmp_path
@@ -192,8 +184,16 @@ def test_variables_that_do_not_occur_cost_nothing(
     assert size < 500 * 2**20
 
 
-def test_trace_leaves_out_variables_that_do_not_occur(sparse) -> None:
+def test_trace_leaves_variables_out_and_no_certificate_does(sparse, tmp_path):
     leaves_out("trace", olivine("trace", sparse, "--json"))
+    path = tmp_path / "c.json"
+    done = olivine("verify", sparse, "--route", "sat", "--certificate", path, "--json")
+    assert done.status == 3
+    assert done.record["optimum"] == "1"
+    assert (
+        "it would give a value to each variable" in done.record["certificate"]["reason"]
+    )
+    assert not path.exists()
 
 
 @pytest.mark.long
@@ -219,17 +219,6 @@ def test_solve_gives_a_value_to_variables_that_do_not_occur(tmp_path) -> None:
     assert olivine("solve", path, "--json").record["model"] == values[:-1]
 
 
-def test_no_certificate_where_variables_were_left_out(sparse, tmp_path) -> None:
-    path = tmp_path / "c.json"
-    done = olivine("verify", sparse, "--route", "sat", "--certificate", path, "--json")
-    assert done.status == 3
-    assert done.record["optimum"] == "1"
-    assert (
-        "it would give a value to each variable" in done.record["certificate"]["reason"]
-    )
-    assert not path.exists()
-
-
 @pytest.mark.parametrize("verb", ["verify", "solve", "trace", "multi"])
 def test_hard_clauses_are_named_with_their_line(verb: str, tmp_path) -> None:
     path = tmp_path / "hard.wcnf"
@@ -244,17 +233,15 @@ def test_hard_clauses_are_named_with_their_line(verb: str, tmp_path) -> None:
         assert f"{path}:{line}: 1 hard clause gets weight 8," in done.err
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("p cnf 2 1\ne 1 0\n1 2 0\n", ":2: quantifiers (QDIMACS)"),
-        ("p cnf 2 1\na 1 2 0\n1 2 0\n", ":2: quantifiers (QDIMACS)"),
-        ("p knf 2 1\nk 1 1 2 0\n", ":1: format 'knf'"),
-        ("p cnf 2 1\n1 2 0\nk 1 1 2 0\n", ":3: cardinality constraints (KNF)"),
-        ("p cnf 2 1\nw 1 0.5\n1 2 0\n", ":2: weights of literals (Cachet)"),
-        ("p cnf 2 1\r1 2 0\r", ":1: malformed header"),
-        ("c x\rp cnf 2 1\r1 2 0\r", ":1: nothing but comments"),
-    ],
+@with_rows(
+    "text, reason",
+    ("p cnf 2 1\ne 1 0\n1 2 0\n", ":2: quantifiers (QDIMACS)"),
+    ("p cnf 2 1\na 1 2 0\n1 2 0\n", ":2: quantifiers (QDIMACS)"),
+    ("p knf 2 1\nk 1 1 2 0\n", ":1: format 'knf'"),
+    ("p cnf 2 1\n1 2 0\nk 1 1 2 0\n", ":3: cardinality constraints (KNF)"),
+    ("p cnf 2 1\nw 1 0.5\n1 2 0\n", ":2: weights of literals (Cachet)"),
+    ("p cnf 2 1\r1 2 0\r", ":1: malformed header"),
+    ("c x\rp cnf 2 1\r1 2 0\r", ":1: nothing but comments"),
 )
 def test_other_formats_are_named(text: str, reason: str, tmp_path) -> None:
     path = tmp_path / "f.cnf"

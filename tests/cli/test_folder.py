@@ -19,14 +19,11 @@ def contents(directory: Path) -> dict[str, str]:
     return {file.name: file.read_text() for file in directory.iterdir()}
 
 
-def test_a_new_folder_appears_whole(tmp_path) -> None:
+def test_a_new_folder_appears_whole_with_the_usual_permissions(tmp_path):
     write(tmp_path / "x" / "y", ["a", "last"])
     assert contents(tmp_path / "x" / "y") == {"a": "new", "last": "new"}
     assert [p.name for p in tmp_path.iterdir()] == ["x"]
     assert [p.name for p in (tmp_path / "x").iterdir()] == ["y"]
-
-
-def test_a_new_folder_has_the_usual_permissions(tmp_path) -> None:
     (tmp_path / "usual").mkdir()
     write(tmp_path / "new", ["a"])
     usual, new = ((tmp_path / name).stat().st_mode for name in ("usual", "new"))

@@ -21,22 +21,15 @@ from olivine.reduction.formula.dimacs import read_dimacs, write_dimacs
 from olivine.reduction.formula.random_formula import random_ksat
 
 from tests.support.commands import CASES, olivine, small_files
-from tests.support.depth import spread
+from tests.support.depth import spread, with_rows
 from tests.support.model_files import read_drn, read_prism
 
 FULL2 = CASES / "cadical" / "full2.cnf"
 WIDE = CASES / "odd" / "width-four.cnf"
 ALL = {
-    "family.json",
-    "graph.dot",
-    "graph.graphml",
-    "graph.json",
-    "member.drn",
-    "member.prism",
-    "program.lp",
-    "program.mps",
-    "three_sat.cnf",
-}
+    "family.json", "graph.dot", "graph.graphml", "graph.json", "member.drn",
+    "member.prism", "program.lp", "program.mps", "three_sat.cnf",
+}  # fmt: skip
 VARIANTS = ["paper", "normalized", "gap", "all-levels", "strict"]
 
 
@@ -60,11 +53,10 @@ def test_everything_is_written_and_read_back(tmp_path, variant: str) -> None:
         assert check == f"solved by HiGHS: optimum {optimum}"
 
 
-@pytest.mark.parametrize(
-    ("file", "variant"),
-    spread(
-        itertools.product([FULL2, WIDE, CASES / "odd" / "nothing.cnf"], VARIANTS), 5
-    ),
+@with_rows(
+    "file, variant",
+    *itertools.product([FULL2, WIDE, CASES / "odd" / "nothing.cnf"], VARIANTS),
+    keep=5,
 )
 def test_the_description_is_right(tmp_path, variant: str, file: Path) -> None:
     out = tmp_path / "out"
@@ -152,18 +144,14 @@ def test_bad_members(tmp_path, member: str) -> None:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    ("formats", "files"),
-    spread(
-        [
-            (["mps", "json"], {"program.mps", "graph.json"}),
-            (["lp"], {"program.lp"}),
-            (["graphml"], {"graph.graphml"}),
-            (["dot"], {"graph.dot"}),
-            (["drn", "prism"], {"member.drn", "member.prism"}),
-        ],
-        2,
-    ),
+@with_rows(
+    "formats, files",
+    (["mps", "json"], {"program.mps", "graph.json"}),
+    (["lp"], {"program.lp"}),
+    (["graphml"], {"graph.graphml"}),
+    (["dot"], {"graph.dot"}),
+    (["drn", "prism"], {"member.drn", "member.prism"}),
+    keep=2,
 )
 def test_formats(tmp_path, formats, files) -> None:
     out = tmp_path / "out"
@@ -172,9 +160,7 @@ def test_formats(tmp_path, formats, files) -> None:
     assert names(out) == files | {"family.json", "three_sat.cnf"}
 
 
-@pytest.mark.parametrize(
-    "formulation", spread(["projected", "faithful", "strengthened"], 1)
-)
+@with_rows("formulation", "projected", "faithful", "strengthened", keep=1)
 def test_formulations(tmp_path, formulation: str) -> None:
     out = tmp_path / "out"
     done = olivine("generate", FULL2, "-o", out, "--formulation", formulation, "--json")
@@ -199,15 +185,20 @@ def test_program_files_say_the_gap_that_solvers_must_use(tmp_path, variant, gap)
     assert "can have one value only" in (tmp_path / "o" / "program.lp").read_text()
 
 
-def test_the_plain_output_says_what_was_written(tmp_path) -> None:
+def test_the_plain_output_says_what_was_written_and_standard_input_is_read(tmp_path):
     done = olivine("generate", FULL2, "-o", tmp_path)  # an empty folder will do
     assert done.status == 0
     assert names(tmp_path) == ALL
     for name in ALL:
         assert name in done.out
+    out = tmp_path / "out"
+    done = olivine("generate", "-", "-o", out, "--json", stdin=FULL2.read_bytes())
+    assert done.status == 0
+    assert done.record["file"] == "-"
+    assert names(out) == ALL
 
 
-def test_a_folder_with_files_needs_force(tmp_path) -> None:
+def test_files_in_the_way_need_force_or_are_refused(tmp_path):
     (tmp_path / "mine").write_text("mine")
     olivine("generate", FULL2, "-o", tmp_path, "--json", status=2, error="not empty")
     assert names(tmp_path) == {"mine"}
@@ -216,9 +207,6 @@ def test_a_folder_with_files_needs_force(tmp_path) -> None:
     # Fewer files now: those of the first run must not stay to contradict.
     olivine("generate", WIDE, "-o", tmp_path, "--force", "--format", "lp", status=0)
     assert names(tmp_path) == {"mine", "family.json", "program.lp", "three_sat.cnf"}
-
-
-def test_a_file_in_the_way(tmp_path) -> None:
     (tmp_path / "out").write_text("mine")
     olivine("generate", FULL2, "-o", tmp_path / "out", "--force", status=2)
     assert (tmp_path / "out").read_text() == "mine"
@@ -316,17 +304,7 @@ def test_a_program_file_with_another_optimum_is_a_contradiction(
     assert not (tmp_path / "out").exists()
 
 
-def test_standard_input(tmp_path) -> None:
-    out = tmp_path / "out"
-    done = olivine("generate", "-", "-o", out, "--json", stdin=FULL2.read_bytes())
-    assert done.status == 0
-    assert done.record["file"] == "-"
-    assert names(out) == ALL
-
-
-@pytest.mark.parametrize(
-    ("variant", "optimum"), spread([("strict", "7/48"), ("gap", "15/16")], 1)
-)
+@with_rows("variant, optimum", ("strict", "7/48"), ("gap", "15/16"), keep=1)
 def test_two_actions_a_state(tmp_path, variant: str, optimum: str) -> None:
     out = tmp_path / "out"
     options = ["--variant", variant, "--two-actions", "--member", "01"]
@@ -347,12 +325,10 @@ def test_two_actions_a_state(tmp_path, variant: str, optimum: str) -> None:
     assert described["transitions"] == mdp.n_transitions
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        (["--variant", "paper"], "variant paper is not layered"),
-        (["--variant", "gap", "--formulation", "projected"], "goes with faithful"),
-    ],
+@with_rows(
+    "options, reason",
+    (["--variant", "paper"], "variant paper is not layered"),
+    (["--variant", "gap", "--formulation", "projected"], "goes with faithful"),
 )
 def test_where_two_actions_do_not_go(tmp_path, options: list[str], reason: str) -> None:
     out = tmp_path / "out"

@@ -164,6 +164,17 @@ def test_a_hundred_moments(tmp_path, verb) -> None:
     assert ends["stopped"] >= LONG / 4
 
 
+def run_code(code: str, **options) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        **options,
+    )
+
+
 @pytest.mark.parametrize("module", ["typer", "olivine.cli.verify", "numpy"])
 def test_an_interrupt_during_imports_is_130_and_quiet(tmp_path, module) -> None:
     """Send SIGINT from within an import, as a finder sees it."""
@@ -178,13 +189,7 @@ def test_an_interrupt_during_imports_is_130_and_quiet(tmp_path, module) -> None:
         f"sys.argv = ['olivine', 'verify', {FULL3!r}]\n"
         "main()\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        capture_output=True,
-        check=False,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    done = run_code(code)
     assert done.returncode == 130
     assert b"Traceback" not in done.stderr
     assert done.stdout == b""
@@ -205,14 +210,6 @@ finally:
 """
 
 
-def test_a_lost_exception_is_raised_again() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", LOST], capture_output=True, timeout=50, check=False
-    )
-    assert (done.returncode, done.stdout) == (143, b"143\n")
-    assert done.stderr == b""
-
-
 ABORTS = """
 import atexit, os, signal
 from olivine.cli import entry, main
@@ -226,11 +223,10 @@ entry.main()
 """
 
 
-def test_an_interrupted_run_does_not_take_python_down() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", ABORTS], capture_output=True, timeout=50, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (143, b"tidied\n", b"")
+@pytest.mark.parametrize(("code", "out"), [(LOST, b"143\n"), (ABORTS, b"tidied\n")])
+def test_a_lost_signal_is_raised_again_and_python_ends_quietly(code, out) -> None:
+    done = run_code(code, timeout=50)
+    assert (done.returncode, done.stdout, done.stderr) == (143, out, b"")
 
 
 def test_an_error_after_a_signal_is_the_signals() -> None:
@@ -248,13 +244,7 @@ def test_an_error_after_a_signal_is_the_signals() -> None:
         "sys.argv = ['olivine', 'verify', 'x.cnf']\n"
         "main.main()\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        capture_output=True,
-        check=False,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    done = run_code(code)
     assert done.returncode == 130
     assert b"internal error" not in done.stderr
 

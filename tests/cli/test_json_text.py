@@ -2,7 +2,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from olivine.cli.common.json_text import pretty_json
 from olivine.solvers.model.integer_form import IntegerForm
@@ -17,7 +17,6 @@ json_values = st.recursive(
 
 
 @given(json_values)
-@settings(max_examples=50)
 def test_pretty_json_is_json(value) -> None:
     assert json.loads("".join(pretty_json(value))) == value
 

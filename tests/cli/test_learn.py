@@ -9,7 +9,7 @@ from olivine.algorithms.learning.results import MonitorReport
 from olivine.cli.experiments.runs import prepare
 
 from tests.support.commands import Done, olivine, run_olivine
-from tests.support.depth import deep, spread
+from tests.support.depth import deep, spread, with_rows
 
 KEYS = {
     "algorithm", "env", "status", "value", "optimal_value", "suboptimality",
@@ -154,13 +154,11 @@ def test_the_lists() -> None:
     olivine("learn", "--list", status=0, out=listed)
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("valor --env tabular", ("valor on tabular: success", "value-accuracy")),
-        ("two-sample --env tabular", ("two-sample on tabular: suc", "estimate-accu")),
-        ("lsvee --env random-finite", "functions evaluated on a data set, "),
-    ],
+@with_rows(
+    "line, words",
+    ("valor --env tabular", ("valor on tabular: success", "value-accuracy")),
+    ("two-sample --env tabular", ("two-sample on tabular: suc", "estimate-accu")),
+    ("lsvee --env random-finite", "functions evaluated on a data set, "),
 )
 def test_for_people(line, words) -> None:
     done = learn(line, status=0, out=words)
@@ -189,16 +187,12 @@ def test_settings_of_baselines(name) -> None:
 LINEAR = "--classes linear --params practical"
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "name"),
-    spread(
-        [
-            ("valor", "lock-gaussian"),
-            ("valor", "lock"),
-            ("valor-constrained", "lock-gaussian"),
-        ],
-        1,
-    ),
+@with_rows(
+    "algorithm, name",
+    ("valor", "lock-gaussian"),
+    ("valor", "lock"),
+    ("valor-constrained", "lock-gaussian"),
+    keep=1,
 )
 def test_linear_classes_work_by_default(algorithm, name) -> None:
     done = learn(f"{algorithm} --env {name} --set horizon=4 {LINEAR} --json", status=0)
@@ -327,9 +321,7 @@ REFUSED_BY_ALGORITHM = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("line", "message"), [*spread(REFUSED, 20), *REFUSED_BY_ALGORITHM]
-)
+@with_rows("line, message", *spread(REFUSED, 20), *REFUSED_BY_ALGORITHM)
 def test_refusals(line, message) -> None:
     done = learn(line, status=2)
     assert done.out == ""
@@ -377,12 +369,10 @@ def test_exponents_and_margins_beyond_floats():
     assert done.record["monitors"]["trajectories"]["margin"] > 1e308
 
 
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        (f"valor --env tabular {PRACTICAL} T_max=1", "T_max"),
-        (f"olive --env random-finite {PRACTICAL} max_rounds=0", "limit on the rounds"),
-    ],
+@with_rows(
+    "line, reason",
+    (f"valor --env tabular {PRACTICAL} T_max=1", "T_max"),
+    (f"olive --env random-finite {PRACTICAL} max_rounds=0", "limit on the rounds"),
 )
 def test_a_failure_is_a_result(line, reason) -> None:
     record = learn(line, "--json", status=0).record

@@ -1,8 +1,7 @@
 """olivine learn --check-assumptions: what it shows, refuses and runs anyway."""
 
-import pytest
-
 from tests.support.commands import olivine
+from tests.support.depth import with_rows
 
 LEARN = ("learn", "valor", "--env", "random-finite", "--classes", "finite")
 WITHOUT = ("--set", "violate=value-realizability", "--set", "size=16")
@@ -45,12 +44,10 @@ def test_run_anyway_but_not_with_bad_combinations():
     assert "take finite" in done.err
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "name", "complete"),
-    [
-        ("two-sample", "clipped-policy-value-completeness", "policy-value"),
-        ("global-policy", "policy-completeness", "policy"),
-    ],
+@with_rows(
+    "algorithm, name, complete",
+    ("two-sample", "clipped-policy-value-completeness", "policy-value"),
+    ("global-policy", "policy-completeness", "policy"),
 )
 def test_completeness(algorithm, name, complete) -> None:
     learn = ("learn", algorithm, "--env", "tabular", "--classes", "finite", "--seed", 1)
@@ -75,13 +72,11 @@ def test_every_algorithm_shows_its_classes() -> None:
         assert all(a["holds"] is True for a in found.values()), (algorithm, found)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (["complete=values"], "complete: 'values' is none of policy-value"),
-        (["violate=nothing"], "violate: 'nothing' is none of policy-realizability"),
-        (["complete=both", "violate=policy-completeness"], "choose one"),
-    ],
+@with_rows(
+    "settings, message",
+    (["complete=values"], "complete: 'values' is none of policy-value"),
+    (["violate=nothing"], "violate: 'nothing' is none of policy-realizability"),
+    (["complete=both", "violate=policy-completeness"], "choose one"),
 )
 def test_bad_settings(settings, message) -> None:
     chosen = [word for s in settings for word in ("--set", s)]

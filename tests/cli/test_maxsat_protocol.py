@@ -13,6 +13,7 @@ import pytest
 from olivine.reduction.formula.dimacs import read_dimacs
 
 from tests.support.commands import ROOT
+from tests.support.depth import with_rows
 
 pytestmark = [
     pytest.mark.children,
@@ -124,13 +125,11 @@ def pigeons(mark: str) -> str:
     return "".join(f"{mark}{' '.join(map(str, row))} 0\n" for row in rows)
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "status", "answers"),
-    [
-        ("x.wcnf", pigeons("h ") + "1 1 0\n", 0, ["s UNKNOWN"]),
-        ("x.txt", pigeons("h ") + "1 1 0\n", 0, ["s UNKNOWN"]),
-        ("x.cnf", "p cnf 210 1485\n" + pigeons(""), 143, []),
-    ],
+@with_rows(
+    "name, text, status, answers",
+    ("x.wcnf", pigeons("h ") + "1 1 0\n", 0, ["s UNKNOWN"]),
+    ("x.txt", pigeons("h ") + "1 1 0\n", 0, ["s UNKNOWN"]),
+    ("x.cnf", "p cnf 210 1485\n" + pigeons(""), 143, []),
 )
 def test_a_signal_before_any_model_is_unknown(
     tmp_path, name, text, status, answers

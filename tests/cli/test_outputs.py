@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import CASES, ROOT, olivine
+from tests.support.depth import with_rows
 
 UNSATISFIABLE = CASES / "cadical" / "full3.cnf"
 SATISFIABLE = CASES / "cadical" / "sat1.cnf"
@@ -90,14 +91,12 @@ def test_outputs_of_one_command_never_replace_each_other(
     assert one.read_bytes() == b""
 
 
-@pytest.mark.parametrize(
+@with_rows(
     "arguments",
-    [
-        ("report", SATISFIABLE, "-o", "-"),
-        ("draw", SATISFIABLE, "-o", "-"),
-        ("verify", SATISFIABLE, "--certificate", "-"),
-        ("barrier", "average", "-o", "-"),
-    ],
+    ("report", SATISFIABLE, "-o", "-"),
+    ("draw", SATISFIABLE, "-o", "-"),
+    ("verify", SATISFIABLE, "--certificate", "-"),
+    ("barrier", "average", "-o", "-"),
 )
 def test_a_dash_is_no_file(arguments, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)

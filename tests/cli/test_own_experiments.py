@@ -10,6 +10,7 @@ from olivine.algorithms import environments
 from olivine.algorithms.classes import FinitePolicyClass, FiniteValueClass
 
 from tests.support.commands import olivine as command
+from tests.support.depth import with_rows
 from tests.support.refusals import refused
 
 SECRET = [1, 0]
@@ -139,17 +140,15 @@ def test_classes_of_ones_own_by_algorithm_and_by_environment():
     assert [s["successes"] for s in found.summary] == [1, 1]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "options", "words"),
-    [
-        ((object(), "valor"), {}, "environment is object, which lacks"),
-        (("grid", "valro"), {}, "did you mean 'valor'"),
-        (("gird", "valor"), {}, "did you mean 'grid'"),
-        (("grid", "valor"), {"size": 3, "rosw": 2}, "unknown setting 'rosw', did"),
-        (("grid", "valor", "cubic"), {}, "classes: 'cubic' is none of"),
-        (("grid", "valor"), {"epsilon": 1.5}, "epsilon"),
-        (("grid", "valor"), {"parameters": "theorm"}, "did you mean 'theorem'"),
-    ],
+@with_rows(
+    "arguments, options, words",
+    ((object(), "valor"), {}, "environment is object, which lacks"),
+    (("grid", "valro"), {}, "did you mean 'valor'"),
+    (("gird", "valor"), {}, "did you mean 'grid'"),
+    (("grid", "valor"), {"size": 3, "rosw": 2}, "unknown setting 'rosw', did"),
+    (("grid", "valor", "cubic"), {}, "classes: 'cubic' is none of"),
+    (("grid", "valor"), {"epsilon": 1.5}, "epsilon"),
+    (("grid", "valor"), {"parameters": "theorm"}, "did you mean 'theorem'"),
 )
 def test_refusals(arguments, options, words):
     for experiment in (olivine.curves, olivine.compare):

@@ -12,12 +12,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from olivine.cli.common.page import DARK, escape, figure, table
-from olivine.cli.figures.family_scene import (
-    _values_of_u,
-    draw_family,
-    draw_theorem_o,
-    scene,
-)
+from olivine.cli.figures import family_scene
 from olivine.cli.report import verdict
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.variants import Parameters, Variant
@@ -28,7 +23,7 @@ from olivine.reduction.program.witness import forward
 from olivine.reduction.verify.verification import verify
 
 from tests.support.commands import CASES, olivine, small_files
-from tests.support.depth import spread
+from tests.support.depth import spread, with_rows
 
 FULL2 = CASES / "cadical" / "full2.cnf"
 UF20 = CASES / "satlib" / "uf20-01.cnf"
@@ -138,9 +133,9 @@ def contrast(a: str, b: str) -> float:
 def test_each_colour_of_a_picture_has_a_dark_one_that_can_be_read() -> None:
     form = Formula.from_clauses([[], [1, 2, 3]]).three_sat()
     family = Family(form, "all-levels")
-    drawn = scene(family, form.extend([True] * 3))
-    plot = draw_theorem_o(family.parameters, 1, weighted=False)
-    text = figure(draw_family(drawn), wide=True) + figure(plot)
+    drawn = family_scene.scene(family, form.extend([True] * 3))
+    plot = family_scene.draw_theorem_o(family.parameters, 1, weighted=False)
+    text = figure(family_scene.draw_family(drawn), wide=True) + figure(plot)
     used = set(re.findall(r"var\(--c([0-9a-f]{6}), #\1\)", text))
     assert {f"#{c}" for c in used} <= set(DARK)
     assert not re.search(r"(?<!, )#[0-9a-f]{6}\b", text)
@@ -162,34 +157,56 @@ def test_each_colour_of_a_picture_has_a_dark_one_that_can_be_read() -> None:
 @pytest.mark.parametrize("u", [0, 1, 30, 10_000, 4 * 10**6])
 def test_the_own_point_is_drawn_whatever_u(u: int) -> None:
     parameters = Parameters(Variant.GAP, Fraction(1, 4), 10**8)
-    shown = _values_of_u(parameters, u)
+    shown = family_scene._values_of_u(parameters, u)
     assert shown[0] == 0
     assert shown[-1] == 2 * u + 4
     assert shown == sorted(set(shown))
     assert len(shown) <= 63
-    assert draw_theorem_o(parameters, u, weighted=True).count("#c2410c") >= 1
+    assert (
+        family_scene.draw_theorem_o(parameters, u, weighted=True).count("#c2410c") >= 1
+    )
     # The bend of a small penalty is among them.
     low = Parameters(Variant.PAPER, Fraction(1, 10**4), 10**8)
     if u > 30_000:
-        assert {30_000, 30_001} <= set(_values_of_u(low, u))
+        assert {30_000, 30_001} <= set(family_scene._values_of_u(low, u))
 
 
-def test_hard_clauses_are_named_on_the_page(tmp_path) -> None:
+def test_weights_and_hard_clauses_are_named_on_the_page(tmp_path):
     file, out = tmp_path / "x.wcnf", tmp_path / "x.html"
     file.write_text("p wcnf 2 3 9\n9 1 0\n9 -1 0\n3 2 0\n")
     olivine("report", file, "-o", out, status=0)
     page = look(out)
     assert page.text.count("hard (weight 4)") == 2
     assert "a hard clause is broken" in page.text
+    out, weighted = tmp_path / "page.html", tmp_path / "w.wcnf"
+    done = olivine("report", FULL2, "-o", out)
+    assert "Every assignment leaves at least one clause unsatisfied." in done.out
+    assert "u, least number of unsatisfied clauses" in out.read_text()
+    weighted.write_text("5 1 0\n3 -1 0\n")
+    done = olivine("report", weighted, "-o", out)
+    assert "leaves at least clauses of weight 3 unsatisfied." in done.out
+    assert "u, least weight of unsatisfied clauses" in out.read_text()
 
 
-def test_the_page_of_a_larger_formula_bundles(reported) -> None:
+def test_pages_bundle_what_is_large_and_explain_their_terms(reported):
     done, out = reported(UF20)
     assert done.status == 0
     page = look(out)
     assert "Satisfiable" in page.text
     assert "$C_{1}$…$C_{11}$: 11 of 11 satisfied" in page.text
     assert out.read_text(encoding="utf-8").count("<svg") == 2
+    _, out = reported(FULL2, "paper")
+    page = look(out)
+    for told in ("p: the penalty", "top: the reward", "W: their total", "u: the least"):
+        assert told in page.text
+    assert "formulation: " in page.text  # the remark of the MILP, as verify tells it
+    assert "x1^0" in page.text
+    text = out.read_text(encoding="utf-8")
+    assert 'class="verdict unsatisfiable"' in text
+    assert "prefers-color-scheme: dark" in text
+    # What is wider than a phone scrolls in its own box.
+    assert text.count('<div class="scroll"><table>') == 1
+    assert text.count('<div class="facts"><table>') == 2
 
 
 def test_names_are_escaped_and_control_characters_spelled(tmp_path):
@@ -221,17 +238,6 @@ def test_undecided_pages_say_so(tmp_path) -> None:
     assert "satisfiable was not decided within the limits" in page.text
 
 
-def test_only_weighted_formulas_have_weight(tmp_path) -> None:
-    out, weighted = tmp_path / "page.html", tmp_path / "w.wcnf"
-    done = olivine("report", FULL2, "-o", out)
-    assert "Every assignment leaves at least one clause unsatisfied." in done.out
-    assert "u, least number of unsatisfied clauses" in out.read_text()
-    weighted.write_text("5 1 0\n3 -1 0\n")
-    done = olivine("report", weighted, "-o", out)
-    assert "leaves at least clauses of weight 3 unsatisfied." in done.out
-    assert "u, least weight of unsatisfied clauses" in out.read_text()
-
-
 def test_bad_input_writes_nothing(tmp_path) -> None:
     out = tmp_path / "page.html"
     olivine("report", CASES / "odd" / "garbage.cnf", "-o", out, status=2)
@@ -251,21 +257,6 @@ def test_a_full_disk_leaves_nothing(tmp_path, size: int) -> None:
     assert done.err == f"olivine: {out}: File too large\n"
     assert re.search("(Unsat|Undec).*: the optimum", done.out)  # engines write too
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_page_explains_its_terms_and_remarks(reported) -> None:
-    _, out = reported(FULL2, "paper")
-    page = look(out)
-    for told in ("p: the penalty", "top: the reward", "W: their total", "u: the least"):
-        assert told in page.text
-    assert "formulation: " in page.text  # the remark of the MILP, as verify tells it
-    assert "x1^0" in page.text
-    text = out.read_text(encoding="utf-8")
-    assert 'class="verdict unsatisfiable"' in text
-    assert "prefers-color-scheme: dark" in text
-    # What is wider than a phone scrolls in its own box.
-    assert text.count('<div class="scroll"><table>') == 1
-    assert text.count('<div class="facts"><table>') == 2
 
 
 def test_an_unproved_optimum_is_a_bound_on_the_page(monkeypatch) -> None:
@@ -408,9 +399,7 @@ def test_a_browser_shows_each_page_at_each_width(reported, tmp_path, file, dark)
     assert log == []
 
 
-@pytest.mark.parametrize(
-    "text", ["0 0", "3 1\n1 2 3 0", "1 1\n1 -1 0", "1 1\n0", "2 1\n1 0"]
-)
+@with_rows("text", "0 0", "3 1\n1 2 3 0", "1 1\n1 -1 0", "1 1\n0", "2 1\n1 0")
 def test_a_formula_of_weight_at_most_1_has_a_report(tmp_path, text) -> None:
     """By Theorem O its optimum can take one value only: the figure is one point."""
     formula, page = tmp_path / "f.cnf", tmp_path / "r.html"

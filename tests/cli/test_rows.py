@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.cli.experiments.rows import FORMAT, open_rows
 
+from tests.support.depth import with_rows
+
 SAYS = {"kind": "formulas", "seed": 0, "variants": ["paper"]}
 KEYS = [f"unit {k} «ε»" for k in range(4)]
 ROWS = [{"key": key, "exit": 0, "text": "a\nb"} for key in KEYS]
@@ -69,48 +71,43 @@ def header_with(**changed):
     return change
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda w: edited(w, 0, header_with(version="0.0.1")), "olivine 0.0.1"),
-        (lambda w: edited(w, 0, header_with(**{"olivine-sweep": 7})), "in format 7"),
-        (
-            lambda w: edited(w, 0, header_with(sweep=SAYS | {"seed": 1, "new": 2})),
-            "another sweep, which differs in seed, new",
-        ),
-        (lambda w: edited(w, 0, header_with(sweep=None)), ":1: damaged"),
-        (lambda w: edited(w, 2, lambda line: line[:9] + b"\n"), ":3: damaged"),
-        (lambda w: edited(w, 2, lambda line: b"[1]\n"), ":3: damaged: no JSON object"),
-        (lambda w: edited(w, 2, lambda line: b'{"key": "x"}\n'), ":3: 'x' is no unit"),
-        (
-            lambda w: edited(w, 1, lambda line: line.replace(b"0", b"2", 2)),
-            ":2: 'unit 2",
-        ),
-        (
-            lambda w: edited(w, 1, lambda line: line.replace(b": 0,", b": 7,")),
-            ":2: damaged: it is not as it was written",
-        ),
-        (
-            lambda w: edited(w, 1, lambda line: line.replace(b'"a', b'null, "x": "a')),
-            ":2: damaged: it is not as it was written",
-        ),
-        (
-            lambda w: edited(w, 3, lambda line: line.partition(b", ")[0] + b"}\n"),
-            ":4: damaged: it is not as it was written",
-        ),
-        (lambda w: edited(w, 0, header_with(more=1)), ":1: damaged: not a header"),
-        (
-            lambda w: edited(w, 2, lambda line: b"[" * 10**5 + b"\n"),
-            ":3: damaged: maximum recursion",
-        ),
-        (lambda w: edited(w, 3, lambda line: b'{"key": [1]}\n'), ":4: [1] is no unit"),
-        (lambda w: edited(w, 3, lambda line: b'{"a": NaN}\n'), "NaN is no number"),
-        (lambda w: w + w.splitlines(keepends=True)[1], ":6: a second row"),
-        (lambda w: b"p cnf 1 1\n1 0\n", ":1: damaged"),
-        (lambda w: b'{"a": 1}\n', "not the rows of a sweep"),
-        (lambda w: b"a letter to a friend", "not the rows of a sweep"),
-        (lambda w: b"\xff\xfe\n", ":1: damaged"),
-    ],
+@with_rows(
+    "change, words",
+    (lambda w: edited(w, 0, header_with(version="0.0.1")), "olivine 0.0.1"),
+    (lambda w: edited(w, 0, header_with(**{"olivine-sweep": 7})), "in format 7"),
+    (
+        lambda w: edited(w, 0, header_with(sweep=SAYS | {"seed": 1, "new": 2})),
+        "another sweep, which differs in seed, new",
+    ),
+    (lambda w: edited(w, 0, header_with(sweep=None)), ":1: damaged"),
+    (lambda w: edited(w, 2, lambda line: line[:9] + b"\n"), ":3: damaged"),
+    (lambda w: edited(w, 2, lambda line: b"[1]\n"), ":3: damaged: no JSON object"),
+    (lambda w: edited(w, 2, lambda line: b'{"key": "x"}\n'), ":3: 'x' is no unit"),
+    (lambda w: edited(w, 1, lambda line: line.replace(b"0", b"2", 2)), ":2: 'unit 2"),
+    (
+        lambda w: edited(w, 1, lambda line: line.replace(b": 0,", b": 7,")),
+        ":2: damaged: it is not as it was written",
+    ),
+    (
+        lambda w: edited(w, 1, lambda line: line.replace(b'"a', b'null, "x": "a')),
+        ":2: damaged: it is not as it was written",
+    ),
+    (
+        lambda w: edited(w, 3, lambda line: line.partition(b", ")[0] + b"}\n"),
+        ":4: damaged: it is not as it was written",
+    ),
+    (lambda w: edited(w, 0, header_with(more=1)), ":1: damaged: not a header"),
+    (
+        lambda w: edited(w, 2, lambda line: b"[" * 10**5 + b"\n"),
+        ":3: damaged: maximum recursion",
+    ),
+    (lambda w: edited(w, 3, lambda line: b'{"key": [1]}\n'), ":4: [1] is no unit"),
+    (lambda w: edited(w, 3, lambda line: b'{"a": NaN}\n'), "NaN is no number"),
+    (lambda w: w + w.splitlines(keepends=True)[1], ":6: a second row"),
+    (lambda w: b"p cnf 1 1\n1 0\n", ":1: damaged"),
+    (lambda w: b'{"a": 1}\n', "not the rows of a sweep"),
+    (lambda w: b"a letter to a friend", "not the rows of a sweep"),
+    (lambda w: b"\xff\xfe\n", ":1: damaged"),
 )
 def test_what_cannot_be_gone_on_with_is_refused_and_stays(
     whole, tmp_path, change, words

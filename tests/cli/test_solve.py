@@ -74,20 +74,10 @@ def test_json(variant: str) -> None:
     file = CASES / "odd" / "width-four.cnf"
     record = olivine("solve", file, "--variant", variant, "--json", status=10).record
     assert set(record) == {
-        "file",
-        "variables",
-        "clauses",
-        "three_sat",
-        "variant",
-        "penalty",
-        "satisfiable",
-        "value",
-        "model",
-        "decided_by",
-        "remarks",
-        "warnings",
+        "file", "variables", "clauses", "three_sat", "variant", "penalty",
+        "satisfiable", "value", "model", "decided_by", "remarks", "warnings",
         "seconds",
-    }
+    }  # fmt: skip
     assert record["satisfiable"] is True
     assert record["value"] == "1"
     assert [abs(v) for v in record["model"]] == [1, 2, 3, 4]

@@ -17,6 +17,7 @@ from olivine.reduction.verify.verification import verify
 from olivine.solvers.outcome import MaxSatOutcome, SatStatus
 
 from tests.support.commands import olivine
+from tests.support.depth import with_rows
 
 FORMATS = {
     "2022": "h 1 2 0\nh -1 -2 0\n3 -1 0\n4 -2 0\n2 3 0\n",
@@ -169,13 +170,11 @@ def test_lines_and_weights_that_are_none_are_refused_by_name(tmp_path):
     file = tmp_path / "x.wcnf"
     file.write_bytes(b"c a comment\rh 1 0\r2 -1 0\r")
     olivine("solve", file, status=2, err="this file has CR alone")
-    file = tmp_path / "x.wcnf"
     file.write_text("p wcnf 2 2\nh 1 0\n3 -1 0\n")
     done = olivine("solve", file)
     assert done.status == 2
     assert f"{file}:2: 'h' marks hard clauses in headerless WCNF only" in done.err
     assert "remove that line, or write its top weight" in done.err
-    file = tmp_path / "x.wcnf"
     file.write_text(f"h 1 0\n{2**63 - 1} -1 0\n")
     done = olivine("verify", file, status=2)
     assert done.err == (
@@ -184,13 +183,11 @@ def test_lines_and_weights_that_are_none_are_refused_by_name(tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    ("clauses", "cost", "message"),
-    [
-        ([[1], [2]], 1, "weight 1 gives a pair of value 1"),
-        # From 3 on the penalty caps the optimum: only the assignment tells.
-        ([[1], [-1]] * 4 + [[2]] * 9, 5, "the pair's assignment has 4, not 5"),
-    ],
+@with_rows(
+    "clauses, cost, message",
+    ([[1], [2]], 1, "weight 1 gives a pair of value 1"),
+    # From 3 on the penalty caps the optimum: only the assignment tells.
+    ([[1], [-1]] * 4 + [[2]] * 9, 5, "the pair's assignment has 4, not 5"),
 )
 def test_a_weight_that_its_pair_does_not_show_is_an_error(
     monkeypatch, clauses, cost, message

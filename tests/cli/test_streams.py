@@ -20,53 +20,33 @@ from olivine.cli.common.streams import SPELLED, spell
 from olivine.cli.main import VERBS
 
 from tests.support.commands import CASES, run_olivine
-from tests.support.depth import deep
+from tests.support.depth import deep, with_rows
 
 ESCAPE = b"\x1b[31m"
 BYTES = "\udcff\x1b[31m.cnf"
 """A name that is no UTF-8, with an escape that colours a terminal."""
 
-LONG = ["--time-limit", "3000"]
+LONG = "--time-limit 3000"
 """For limits of wall time, which a busy machine would otherwise reach."""
-
 VERBS = {
-    "generate": ["generate", BYTES, "-o", "family\udcff", "--format", "lp"],
-    "verify": ["verify", BYTES, "--route", "sat", "--route", "witness", *LONG],
-    "check": ["check", "certificate\udcff.json", BYTES],
-    "solve": ["solve", BYTES],
-    "treewidth": ["verify", BYTES, "--route", "treewidth", "--route", "sat", *LONG],
-    "trace": ["trace", BYTES],
-    "trace-ties": ["trace", BYTES, "--ties", "random", "--levels", "largest"],
-    "learn": ["learn", "psdp", "--env", "tabular"],
-    "learn-list": ["learn", "--list"],
-    "learn-all": [
-        "learn",
-        "all",
-        "--env",
-        "tabular",
-        "--seeds",
-        "1",
-        "--time-limit",
-        "5",
-    ],
-    "contrast": [
-        "contrast",
-        "--max-n",
-        "3",
-        "--instances",
-        "1",
-        "--time-limit",
-        "1",
-        "-o",
-        "out",
-    ],
-    "multi": ["multi", BYTES],
-    "barrier": ["barrier", "average"],
-    "claims": ["claims"],
-    "report": ["report", BYTES, "-o", "page\udcff.html", *LONG],
-    "bad-file": ["verify", "absent\udcff\x1b[31m.cnf"],
-    "bad-usage": ["verify", "--variant", "ε"],
-} | {f"{verb}-help": [verb, "--help"] for verb in VERBS}
+    "generate": f"generate {BYTES} -o family\udcff --format lp",
+    "verify": f"verify {BYTES} --route sat --route witness {LONG}",
+    "check": f"check certificate\udcff.json {BYTES}",
+    "solve": f"solve {BYTES}",
+    "treewidth": f"verify {BYTES} --route treewidth --route sat {LONG}",
+    "trace": f"trace {BYTES}",
+    "trace-ties": f"trace {BYTES} --ties random --levels largest",
+    "learn": "learn psdp --env tabular",
+    "learn-list": "learn --list",
+    "learn-all": "learn all --env tabular --seeds 1 --time-limit 5",
+    "contrast": "contrast --max-n 3 --instances 1 --time-limit 1 -o out",
+    "multi": f"multi {BYTES}",
+    "barrier": "barrier average",
+    "claims": "claims",
+    "report": f"report {BYTES} -o page\udcff.html {LONG}",
+    "bad-file": "verify absent\udcff\x1b[31m.cnf",
+    "bad-usage": "verify --variant ε",
+} | {f"{verb}-help": f"{verb} --help" for verb in VERBS}
 
 CONDITIONS = (
     {"encoding": "cp1252"},
@@ -82,6 +62,7 @@ TIMED = ("contrast", "learn-all", "bad-usage")
 """Verbs without JSON here, or whose JSON is all measured times."""
 long = pytest.mark.long
 
+PATH = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 DIFFERS = ("seconds", "file", "directory", "output", "certificate")
 
 
@@ -94,22 +75,14 @@ def folder(tmp_path):
 
 
 def certify(folder) -> None:
-    run(
-        folder,
-        "verify",
-        BYTES,
-        "--route",
-        "maxsat",
-        "--certificate",
-        "certificate\udcff.json",
-    )
+    run(folder, f"verify {BYTES} --route maxsat --certificate certificate\udcff.json")
 
 
-def run(folder, *arguments, closed=(), encoding="utf-8", **options):
+def run(folder, line, closed=(), encoding="utf-8"):
     """Run the command in a folder, with descriptors closed; status, out, err."""
     for made in ("family\udcff", "out"):
         shutil.rmtree(os.path.join(folder, made), ignore_errors=True)
-    command = [sys.executable, "-m", "olivine", *arguments]
+    command = [sys.executable, "-m", "olivine", *line.split()]
     if closed:
         # By a shell: preexec_fn would cut off what the parent listens to.
         shut = " ".join(f"{descriptor}>&-" for descriptor in closed)
@@ -120,14 +93,9 @@ def run(folder, *arguments, closed=(), encoding="utf-8", **options):
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
-        env=os.environ
-        | {"PYTHONIOENCODING": encoding, "PYTHONPATH": os.pathsep.join(PATH)},
-        **options,
+        env=os.environ | {"PYTHONIOENCODING": encoding} | PATH,
     )
     return done.returncode, done.stdout, done.stderr
-
-
-PATH = [path for path in sys.path if path]
 
 
 def stable(out: bytes) -> list:
@@ -141,24 +109,22 @@ def stable(out: bytes) -> list:
     return [without(json.loads(line)) for line in out.splitlines()]
 
 
-@pytest.mark.parametrize(
-    ("name", "conditions"),
-    [
-        pytest.param("barrier", QUICK, marks=long),
-        ("bad-file", QUICK),
-        *(pytest.param(name, CONDITIONS, marks=long) for name in VERBS),
-    ],
+@with_rows(
+    "name, conditions",
+    pytest.param("barrier", QUICK, marks=long),
+    ("bad-file", QUICK),
+    *(pytest.param(name, CONDITIONS, marks=long) for name in VERBS),
 )
 def test_streams(name, conditions, folder) -> None:
-    arguments = VERBS[name]
+    line = VERBS[name]
     if name == "check":
         certify(folder)
-    status, out, err = run(folder, *arguments)
+    status, out, err = run(folder, line)
     assert status in (0, 2, 3, 20)
     assert b"Traceback" not in err
     assert ESCAPE not in out + err
     for condition in conditions:
-        again, shown, said = run(folder, *arguments, **condition)
+        again, shown, said = run(folder, line, **condition)
         assert again == status, said
         assert ESCAPE not in shown + said
         assert b"Traceback" not in said
@@ -172,38 +138,38 @@ def test_streams(name, conditions, folder) -> None:
     "name",
     [
         pytest.param(v, marks=[] if v == "verify" else pytest.mark.long)
-        for v, arguments in VERBS.items()
-        if "--help" not in arguments
+        for v, line in VERBS.items()
+        if "--help" not in line
         and "usage" not in v
         and v not in ("contrast", "learn-all")
     ],
 )
 def test_json_is_the_same_on_every_stream(name, folder) -> None:
-    arguments = [*VERBS[name], "--json"]
+    line = f"{VERBS[name]} --json"
     if name == "check":
         certify(folder)
-    status, out, _ = run(folder, *arguments)
+    status, out, _ = run(folder, line)
     records = stable(out)
     assert records
     streams = ({"encoding": "ascii"}, {"encoding": "cp1252"}, {"closed": (2,)})
     for options in streams[: deep(3, 1)]:
-        again, shown, _ = run(folder, *arguments, **options)
+        again, shown, _ = run(folder, line, **options)
         assert again == status
         assert stable(shown) == records
 
 
-def in_terminal(folder, columns: int, *arguments: str) -> tuple[int, str]:
+def in_terminal(folder, columns: int, line: str) -> tuple[int, str]:
     """Run the command in a terminal so wide; status and what it shows, uncoloured."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")}
     process = subprocess.Popen(
-        [sys.executable, "-m", "olivine", *arguments],
+        [sys.executable, "-m", "olivine", *line.split()],
         cwd=folder,
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-        env=environment | {"TERM": "xterm", "PYTHONPATH": os.pathsep.join(PATH)},
+        env=environment | {"TERM": "xterm"} | PATH,
     )
     os.close(theirs)
     shown = bytearray()
@@ -230,13 +196,13 @@ def in_terminal(folder, columns: int, *arguments: str) -> tuple[int, str]:
 def test_terminals(name, folder, columns) -> None:
     if name == "check":
         certify(folder)
-    arguments = VERBS[name]
+    line = VERBS[name]
     if name == "verify":  # an optimum with long numerals
-        arguments = [*arguments, "--penalty", "12345/99999"]
-    status, _, _ = run(folder, *arguments)
+        line += " --penalty 12345/99999"
+    status, _, _ = run(folder, line)
     for made in ("family\udcff", "out"):
         shutil.rmtree(os.path.join(folder, made), ignore_errors=True)
-    again, shown = in_terminal(folder, columns, *arguments)
+    again, shown = in_terminal(folder, columns, line)
     assert again == status
     if name == "verify":
         assert "optimum: 23/24" in " ".join(shown.split())

@@ -24,6 +24,7 @@ from olivine.cli.figures.sweep import save_phases
 from olivine.solvers.child.process import Worker
 
 from tests.support.commands import CASES, ROOT, olivine
+from tests.support.depth import with_rows
 
 SMALL = """
 kind = "formulas"
@@ -116,24 +117,6 @@ def test_a_sweep_killed_twice_has_each_row_once(plan, tmp_path):
     keys = keys_in(rows)
     assert len(keys) == len(set(keys)) == 20
     assert rows.read_bytes().startswith(whole[: whole[:-20].rindex(b"\n")])
-
-
-@pytest.mark.long
-def test_two_thousand_rows_after_two_kills(plan, tmp_path):
-    rows = tmp_path / "rows.jsonl"
-    file = plan(SMALL.replace("formulas = 3", "formulas = 1000"))
-    command = [sys.executable, "-m", "olivine", "sweep", file, "-o", rows, "-j", "2"]
-    for least in (300, 900):
-        process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
-        while not rows.exists() or rows.read_bytes().count(b"\n") <= least:
-            assert process.poll() is None
-            time.sleep(0.05)
-        process.kill()
-        process.wait()
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr
-    keys = keys_in(rows)
-    assert len(keys) == len(set(keys)) == 2000
 
 
 def test_a_sweep_of_learning(plan, tmp_path):
@@ -312,17 +295,15 @@ def test_the_same_files_elsewhere_are_the_same_sweep(plan, tmp_path, monkeypatch
     assert sum(key.endswith(", copy 2") for key in keys_in(rows)) == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("-o", "{}/no/rows.jsonl"), "No such file"),
-        (("-o", "{}/sweep.toml"), "is the input itself"),
-        (("-o", "{}/r.jsonl", "--figure", "{}/f.txt"), ".svg, .png or .pdf"),
-        (("-o", "{}/r.jsonl", "--parquet", "{}/f.csv"), "ends in .parquet"),
-        (("-o", "{}/r.jsonl", "--dask", "nowhere"), "no scheduler at 'nowhere'"),
-        (("-o", "{}/r.jsonl", "--dask", "tls://a:1"), "no scheduler at 'tls://a:1'"),
-        (("-o", "-"), "a name of a file is needed"),
-    ],
+@with_rows(
+    "arguments, words",
+    (("-o", "{}/no/rows.jsonl"), "No such file"),
+    (("-o", "{}/sweep.toml"), "is the input itself"),
+    (("-o", "{}/r.jsonl", "--figure", "{}/f.txt"), ".svg, .png or .pdf"),
+    (("-o", "{}/r.jsonl", "--parquet", "{}/f.csv"), "ends in .parquet"),
+    (("-o", "{}/r.jsonl", "--dask", "nowhere"), "no scheduler at 'nowhere'"),
+    (("-o", "{}/r.jsonl", "--dask", "tls://a:1"), "no scheduler at 'tls://a:1'"),
+    (("-o", "-"), "a name of a file is needed"),
 )
 def test_bad_options(plan, tmp_path, arguments, words):
     if "--dask" in arguments:
@@ -354,14 +335,6 @@ def test_workers_of_this_machine(plan):
     sent = pickle.loads(pickle.dumps(unit))
     assert sent.key == unit.key
     assert sent()["agree"]
-
-
-@pytest.mark.long
-def test_units_in_workers_of_this_machine(plan):
-    units = read_sweep(plan(SMALL)).units
-    found = {row["key"]: row for row in rows_of(units, 2, None)}
-    assert set(found) == {unit.key for unit in units}
-    assert all(row["agree"] for row in found.values())
 
 
 @pytest.mark.children
@@ -418,13 +391,11 @@ class Pending:
         return False
 
 
-@pytest.mark.parametrize(
-    ("client", "words"),
-    [
-        (Lost("closed"), "the scheduler was lost"),
-        (Lost(error=OSError("gone\naway")), "the scheduler was lost: gone away"),
-        (Lost(threads=(1, 1, 0)), "no worker came back for 0"),
-    ],
+@with_rows(
+    "client, words",
+    (Lost("closed"), "the scheduler was lost"),
+    (Lost(error=OSError("gone\naway")), "the scheduler was lost: gone away"),
+    (Lost(threads=(1, 1, 0)), "no worker came back for 0"),
 )
 def test_a_lost_cluster_ends_the_sweep(monkeypatch, client, words):
     distributed = pytest.importorskip("distributed")

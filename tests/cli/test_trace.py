@@ -8,7 +8,7 @@ from olivine.reduction.run.schedule import schedule
 from olivine.solvers.outcome import SatOutcome, SatStatus
 
 from tests.support.commands import CASES, olivine
-from tests.support.depth import spread
+from tests.support.depth import spread, with_rows
 
 UF20 = CASES / "satlib" / "uf20-01.cnf"
 FULL3 = CASES / "cadical" / "full3.cnf"
@@ -21,9 +21,8 @@ def rounds_of(variant: str, n: int, m: int) -> int:
     return m + {"paper": n + 1, "all-levels": n}.get(variant, 2 * n + 1)
 
 
-@pytest.mark.parametrize(
-    ("variant", "member"),
-    spread(itertools.product(VARIANTS, ["zero", "random", "sat"]), 4),
+@with_rows(
+    "variant, member", *itertools.product(VARIANTS, ["zero", "random", "sat"]), keep=4
 )
 def test_uf20(variant: str, member: str) -> None:
     done = olivine("trace", UF20, "--variant", variant, "--member", member, "--json")
@@ -97,18 +96,8 @@ def test_a_table_for_people() -> None:
     assert "normalized, penalty 1/5" in lines[0]
     assert len(lines) == 3 + 8 + 2 * 3 + 1
     assert lines[10].split() == [
-        "9",
-        "[try",
-        "x1]",
-        "3",
-        "0,",
-        "0,",
-        "2/5",
-        "x1^0,",
-        "x1^1",
-        "1",
-        "ok",
-    ]
+        "9", "[try", "x1]", "3", "0,", "0,", "2/5", "x1^0,", "x1^1", "1", "ok",
+    ]  # fmt: skip
     assert "15 rounds, final program as stated" in lines[-1]
 
 
@@ -161,15 +150,13 @@ def test_a_satisfying_member_not_found_in_time(monkeypatch) -> None:
     assert "time limit" in done.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "what"),
-    [
-        (["no-such-file.cnf"], "no-such-file.cnf"),
-        ([CASES / "odd" / "garbage.cnf"], "garbage.cnf:"),
-        ([FULL3, "--variant", "gap", "--penalty", "1/3"], "1/4"),
-        ([FULL3, "--variant", "normalized", "--penalty", "1"], "0 < p < 1"),
-        ([FULL3, "--member", "best"], "best"),
-    ],
+@with_rows(
+    "arguments, what",
+    (["no-such-file.cnf"], "no-such-file.cnf"),
+    ([CASES / "odd" / "garbage.cnf"], "garbage.cnf:"),
+    ([FULL3, "--variant", "gap", "--penalty", "1/3"], "1/4"),
+    ([FULL3, "--variant", "normalized", "--penalty", "1"], "0 < p < 1"),
+    ([FULL3, "--member", "best"], "best"),
 )
 def test_bad_input(arguments, what: str) -> None:
     assert olivine("trace", *arguments, status=2, err=what).out == ""
@@ -192,15 +179,13 @@ def test_strict_says_at_which_accuracy_it_decides() -> None:
     assert "decides" not in olivine("trace", FULL3, "--json").record
 
 
-@pytest.mark.parametrize(
-    ("options", "status", "message"),
-    [
-        (("--ties", "random", "--gamma", "1/100"), 0, ""),
-        (("--gamma", "1/100"), 2, "goes with ties random"),
-        (("--ties", "random", "--gamma", "-1"), 2, "outside 0 <= γ <= 1"),
-        (("--ties", "random", "--gamma", "small"), 2, "is no number like"),
-        (("--levels", "all"), 2, "levels all go with ties solver and random"),
-    ],
+@with_rows(
+    "options, status, message",
+    (("--ties", "random", "--gamma", "1/100"), 0, ""),
+    (("--gamma", "1/100"), 2, "goes with ties random"),
+    (("--ties", "random", "--gamma", "-1"), 2, "outside 0 <= γ <= 1"),
+    (("--ties", "random", "--gamma", "small"), 2, "is no number like"),
+    (("--levels", "all"), 2, "levels all go with ties solver and random"),
 )
 def test_gamma_and_all_levels(options, status, message) -> None:
     file = CASES / "cadical" / "full1.cnf"

@@ -10,36 +10,12 @@ from typer.main import get_command
 COMMAND = get_command(command_line())
 assert isinstance(COMMAND, TyperGroup)
 TEXTS = [
-    "",
-    "0",
-    "1",
-    "-1",
-    "1/8",
-    "0.125",
-    "1e9",
-    "nan",
-    "1e999",
-    " 5 ",
-    "ü",
-    "\udcff",
-]
+    "", "0", "1", "-1", "1/8", "0.125", "1e9", "nan", "1e999", " 5 ", "ü", "\udcff",
+]  # fmt: skip
 TEXTS += [
-    ".",
-    "/",
-    "/dev/null",
-    "no/such/place",
-    "lp",
-    "drn",
-    "sat",
-    "SAT",
-    "highs",
-    "paper",
-    "Paper",
-    "cnf",
-    "faithful",
-    "lock",
-    "valor",
-]
+    ".", "/", "/dev/null", "no/such/place", "lp", "drn", "sat", "SAT", "highs",
+    "paper", "Paper", "cnf", "faithful", "lock", "valor",
+]  # fmt: skip
 
 
 def by_typer(param, context, value):

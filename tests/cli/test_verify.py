@@ -40,22 +40,10 @@ def check(record: dict, row: dict, variant: str) -> None:
 
 def check_schema(record: dict) -> None:
     assert set(record) == {
-        "file",
-        "variables",
-        "clauses",
-        "three_sat",
-        "variant",
-        "penalty",
-        "satisfiable",
-        "unsatisfied",
-        "optimum",
-        "optimum_by",
-        "routes",
-        "agree",
-        "warnings",
-        "seed",
-        "seconds",
-    }
+        "file", "variables", "clauses", "three_sat", "variant", "penalty",
+        "satisfiable", "unsatisfied", "optimum", "optimum_by", "routes", "agree",
+        "warnings", "seed", "seconds",
+    }  # fmt: skip
     for found in record["routes"].values():
         assert {"status", "value", "seconds"} <= set(found)
         assert isinstance(found["seconds"], float)
@@ -76,26 +64,18 @@ def test_small_cases_are_met_exactly(folder: str, row: dict, variant: str) -> No
     assert record["file"] == str(file)
 
 
-def test_larger_cases_are_met_exactly_by_the_exact_routes() -> None:
+@pytest.mark.parametrize("variant", spread(VARIANTS, 1))
+def test_larger_cases_are_met_exactly(variant: str) -> None:
+    """By default one folder by the exact routes; at length all by all routes."""
     kept = deep(FOLDERS, FOLDERS[1:2])
     folders = [CASES / folder for folder in kept]
-    routes = ["--route", "sat", "--route", "maxsat", "--route", "witness"]
+    exact = ["--route", "sat", "--route", "maxsat", "--route", "witness"]
+    routes = ["--variant", variant, *deep([], exact)]
     done = olivine("verify", *folders, *routes, "--json", status=0)
     by_file = {record["file"]: record for record in done.records}
     rows = [(folder, row) for folder, row in ROWS if folder in kept]
     assert len(by_file) == len(rows)
     for folder, row in rows:
-        check(by_file[str(CASES / folder / row["file"])], row, "paper")
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_all_cases_are_met_exactly(variant: str) -> None:
-    folders = [CASES / folder for folder in FOLDERS]
-    done = olivine("verify", *folders, "--variant", variant, "--json", status=0)
-    by_file = {record["file"]: record for record in done.records}
-    assert len(by_file) == len(ROWS)
-    for folder, row in ROWS:
         check(by_file[str(CASES / folder / row["file"])], row, variant)
 
 
@@ -123,12 +103,15 @@ def test_odd_inputs(row: dict) -> None:
     assert (strict.status == 2) == row["warns"]
 
 
-def test_a_folder_with_bad_files_goes_on() -> None:
+def test_a_folder_with_bad_files_goes_on_without_progress_in_the_records():
     done = olivine("verify", CASES / "odd", "--json", "--route", "sat", status=2)
     rows = {str(CASES / "odd" / row["file"]): row for row in expected("odd")}
     assert [r["file"] for r in done.records] == sorted(rows)
     for record in done.records:
         assert ("error" not in record) == rows[record["file"]]["accepted"]
+    done = olivine("verify", CASES / "dense", "--json", "--route", "sat")
+    assert len(done.records) == 5
+    assert done.err == ""
 
 
 def test_the_table_says_the_same() -> None:
@@ -224,14 +207,6 @@ def test_every_engine_votes_and_reads_back(tmp_path, engine: str) -> None:
     assert len(checks) == 2
 
 
-def test_an_unknown_name_of_weights_can_be_told(tmp_path) -> None:
-    file = tmp_path / "soft"
-    file.write_text("5 1 0\n3 -1 0\n")
-    olivine("verify", file, "--json", status=2)
-    done = olivine("verify", file, "--input-format", "wcnf", "--json", status=0)
-    assert done.record["unsatisfied"] == 3
-
-
 @pytest.mark.parametrize("penalty", spread(["0.25", "1", "1/3", "1/100"], 2))
 def test_penalties(penalty: str) -> None:
     done = olivine("verify", FULL2, "--penalty", penalty, "--json", status=0)
@@ -239,11 +214,16 @@ def test_penalties(penalty: str) -> None:
     assert done.record["agree"] is True
 
 
-def test_max_variables() -> None:
+def test_limits_of_variables_and_the_format_can_be_given(tmp_path):
     file = CASES / "cadical" / "prime4.cnf"
     done = olivine("verify", file, "--max-variables", "19", "--json")
     assert done.status == 2
     assert f"{file}:" in done.record["error"]
+    file = tmp_path / "soft"
+    file.write_text("5 1 0\n3 -1 0\n")
+    olivine("verify", file, "--json", status=2)
+    done = olivine("verify", file, "--input-format", "wcnf", "--json", status=0)
+    assert done.record["unsatisfied"] == 3
 
 
 @pytest.mark.children
@@ -266,13 +246,7 @@ def test_file_names_that_are_no_text(tmp_path) -> None:
     assert "[red]" in table.out
 
 
-def test_progress_goes_to_standard_error_only() -> None:
-    done = olivine("verify", CASES / "dense", "--json", "--route", "sat")
-    assert len(done.records) == 5
-    assert done.err == ""
-
-
-def test_pipes_in_folders_are_not_opened(tmp_path) -> None:
+def test_pipes_are_read_only_where_they_are_named(tmp_path):
     os.mkfifo(tmp_path / "a.cnf")
     (tmp_path / "b.cnf").symlink_to("a.cnf")
     (tmp_path / "c.cnf").symlink_to("nowhere")
@@ -285,10 +259,7 @@ def test_pipes_in_folders_are_not_opened(tmp_path) -> None:
         f"{tmp_path / 'c.cnf'}: No such file or directory",
     ]
     assert last["satisfiable"] is True
-
-
-def test_a_pipe_that_is_named_is_read() -> None:
-    """As a shell hands over what <(a command) writes."""
+    # As a shell hands over what <(a command) writes.
     reader, writer = os.pipe()
     try:
         os.write(writer, b"p cnf 1 1\n1 0\n")
@@ -299,14 +270,11 @@ def test_a_pipe_that_is_named_is_read() -> None:
     assert done.record["satisfiable"] is True
 
 
-def test_an_optimum_that_is_not_proved_is_told_as_a_bound(monkeypatch) -> None:
+def test_what_is_not_proved_is_explained(monkeypatch):
     monkeypatch.setattr("olivine.reduction.verify.routes.FLIPS", 1000)
     done = olivine("verify", FULL2, "--route", "witness", status=3, out="≥ 11/12")
     assert "no route proved that it is not higher" in " ".join(done.out.split())
     assert "agree ?: fewer than two routes finished" in done.out
-
-
-def test_a_milp_that_proves_nothing_is_explained() -> None:
     done = olivine("verify", FULL2, "--route", "milp", "--route", "maxsat", status=0)
     assert "proves nothing" in done.out
 

@@ -25,7 +25,7 @@ def test_an_engine_that_is_not_installed(tmp_path, monkeypatch, verb: str) -> No
     assert "engine cbc is not installed; there is highs" in " ".join(done.err.split())
 
 
-def test_a_killed_solver_is_unknown(monkeypatch) -> None:
+def test_a_killed_solver_is_unknown_and_one_that_lies_an_error(monkeypatch):
     def die(*arguments):
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -33,6 +33,13 @@ def test_a_killed_solver_is_unknown(monkeypatch) -> None:
     done = olivine("verify", FULL2, "--route", "sat", "--json", status=3)
     assert done.record["routes"]["sat"]["status"] == "unknown"
     assert "SIGKILL" in done.record["routes"]["sat"]["reason"]
+    lie = (True, bytes(1))  # all false, which falsifies a clause
+    monkeypatch.setattr("olivine.solvers.sat.sat._solve", lambda *_: lie)
+    done = olivine("verify", FULL2, "--json")
+    record = done.record
+    assert record["routes"]["sat"]["status"] == "error"
+    assert "falsifies" in record["routes"]["sat"]["reason"]
+    assert (done.status, record["satisfiable"]) == (0, False)
 
 
 def raising(*_: object, **__: object):
@@ -66,16 +73,6 @@ def test_a_route_that_raises_costs_the_others_nothing(monkeypatch, route) -> Non
     assert done.status == 0
     assert f"route {route} failed" in done.err
     olivine("verify", FULL2, status=0, out="it broke")
-
-
-def test_an_engine_that_lies_costs_its_own_route(monkeypatch) -> None:
-    lie = (True, bytes(1))  # all false, which falsifies a clause
-    monkeypatch.setattr("olivine.solvers.sat.sat._solve", lambda *_: lie)
-    done = olivine("verify", FULL2, "--json")
-    record = done.record
-    assert record["routes"]["sat"]["status"] == "error"
-    assert "falsifies" in record["routes"]["sat"]["reason"]
-    assert (done.status, record["satisfiable"]) == (0, False)
 
 
 @pytest.mark.parametrize("raised", [MemoryError(), OSError(12, "Cannot allocate")])

@@ -15,6 +15,7 @@ import pytest
 
 from tests.support.commands import ROOT
 from tests.support.coq import PROOFS, built, coqc, make, needs_coq
+from tests.support.depth import with_rows
 
 PAGE = (ROOT / "docs" / "proofs.md").read_text()
 LISTED = re.findall(
@@ -96,18 +97,16 @@ def test_assumptions() -> None:
 
 @pytest.mark.coq
 @needs_coq
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("Lemma hole : False. Admitted.\n", "unfinished"),
-        ("Axiom hole : False.\n", "unfinished"),
-        (
-            "Require Import Classical.\n"
-            "Lemma hole : forall P : Prop, P \\/ ~ P. Proof. apply classic. Qed.\n"
-            "Print Assumptions hole.\n",
-            "rests on classic",
-        ),
-    ],
+@with_rows(
+    "text, reason",
+    ("Lemma hole : False. Admitted.\n", "unfinished"),
+    ("Axiom hole : False.\n", "unfinished"),
+    (
+        "Require Import Classical.\n"
+        "Lemma hole : forall P : Prop, P \\/ ~ P. Proof. apply classic. Qed.\n"
+        "Print Assumptions hole.\n",
+        "rests on classic",
+    ),
 )
 def test_a_hole_is_found(text: str, reason: str, tmp_path) -> None:
     """In a copy whose list of theorems is just the hole."""

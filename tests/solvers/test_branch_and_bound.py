@@ -20,6 +20,7 @@ from olivine.solvers.milp.milp import (
 from olivine.solvers.model.model import LinearModel
 from olivine.solvers.outcome import Status
 
+from tests.support.depth import with_rows
 from tests.support.linear import brute_force_milp, linear_models
 
 
@@ -34,7 +35,6 @@ def knapsack() -> LinearModel:
     return model
 
 
-@settings(max_examples=40)
 @given(linear_models(integer=True))
 def test_the_optimum_is_that_of_brute_force(model: LinearModel) -> None:
     expected = brute_force_milp(model)
@@ -83,14 +83,12 @@ def test_a_time_limit_of_nothing_leaves_the_program_undecided() -> None:
     assert (kept.status, kept.objective) == (Status.FEASIBLE, 0)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"start": [3, 0, 0]}, "start breaks"),
-        ({"start": [Fraction(1, 2), 0, 0]}, "start breaks 'a'"),
-        ({"node_limit": -1}, "node limit -1"),
-        ({"time_limit": float("nan")}, "time limit nan"),
-    ],
+@with_rows(
+    "arguments, message",
+    ({"start": [3, 0, 0]}, "start breaks"),
+    ({"start": [Fraction(1, 2), 0, 0]}, "start breaks 'a'"),
+    ({"node_limit": -1}, "node limit -1"),
+    ({"time_limit": float("nan")}, "time limit nan"),
 )
 def test_bad_arguments_are_refused(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -113,19 +113,14 @@ def test_memory_of_grandchildren_counts(no_leak):
 
 
 @LINUX
-def test_memory_shared_with_the_parent_is_free():
+def test_memory_of_the_parent_is_free_until_it_is_written_to():
     block = np.ones(200 * MIB // 8)
     result = run_in_child(
         lambda: float(block.sum()), memory_limit=50 * MIB, time_limit=60
     )
     assert (result.status, result.value) == ("done", block.size)
-
-
-@LINUX
-def test_memory_taken_over_from_the_parent_counts():
     # Resident from the start, but the child's own once it has written to it: so
     # is what an engine puts where the parent had freed memory.
-    block = np.ones(200 * MIB // 8)
 
     def write_and_stay():
         block[:] = 2.0
@@ -262,13 +257,10 @@ def run_script(action, **options):
     )
 
 
-def test_output_and_exit_handlers_happen_once():
+def test_output_and_exit_handlers_happen_once_and_streams_may_be_closed():
     with run_script("pass", stderr=subprocess.PIPE) as process:
         out, err = process.communicate(timeout=60)
     assert (out, err) == ("pending done\nexit handler\n", "")
-
-
-def test_streams_may_be_closed():
     code = textwrap.dedent("""
         import os, sys
         from olivine.solvers.child.child import run_each, run_in_child
@@ -312,7 +304,7 @@ def test_replaced_streams_are_not_flushed_by_the_child(monkeypatch, tmp_path):
     assert run_in_child(print, "nowhere").status == "done"
 
 
-def test_signal_handlers_of_the_parent_do_not_run_in_the_child(monkeypatch):
+def test_handlers_of_the_parent_do_not_run_and_ignored_sigchld_is_survived(monkeypatch):
     seen = []
     before = signal.signal(signal.SIGTERM, lambda *_: seen.append(os.getpid()))
     try:
@@ -320,6 +312,13 @@ def test_signal_handlers_of_the_parent_do_not_run_in_the_child(monkeypatch):
     finally:
         signal.signal(signal.SIGTERM, before)
     assert (result.message, seen) == ("the child was killed by SIGTERM", [])
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        assert run_in_child(double, 3).value == 6
+        assert run_in_child(os._exit, 1).status == "died"
+        assert run_in_child(sleep_long, time_limit=0.05).status == "timeout"
+    finally:
+        signal.signal(signal.SIGCHLD, before)
 
 
 def test_threads_may_run_children_side_by_side(no_leak):
@@ -345,16 +344,6 @@ def test_a_death_is_noticed_while_another_child_lives(tmp_path):
     assert run_in_child(os.abort, time_limit=15).status == "died"
     flag.touch()
     other.join()
-
-
-def test_ignored_sigchld_is_survived():
-    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    try:
-        assert run_in_child(double, 3).value == 6
-        assert run_in_child(os._exit, 1).status == "died"
-        assert run_in_child(sleep_long, time_limit=0.05).status == "timeout"
-    finally:
-        signal.signal(signal.SIGCHLD, before)
 
 
 def wait_for_others(k: int, folder: Path) -> int:
@@ -437,9 +426,6 @@ def test_no_more_run_than_are_asked_for(no_leak, tmp_path):
     assert next(children)[1].status == "done"
     children.close()  # kills what runs
     assert {int(p.name) for p in tmp_path.iterdir()} <= {0, 1, 2}
-
-
-def test_nothing_to_do_for_each():
     assert list(run_each(double, [], 3)) == []
 
 

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from olivine.solvers.sat.clauses import Clauses, check_clauses, clause_lists, satisfied
 
+from tests.support.depth import with_rows
 from tests.support.refusals import refused
 
 
@@ -23,7 +24,6 @@ def formulas(draw):
     return n, draw(clause_lists_over(n))
 
 
-@settings(deadline=None, max_examples=40)
 @given(formulas())
 def test_lists_and_arrays_are_the_same(formula):
     n, lists = formula
@@ -34,7 +34,6 @@ def test_lists_and_arrays_are_the_same(formula):
     check_clauses(clauses, n)
 
 
-@settings(deadline=None, max_examples=80)
 @given(formulas(), st.data())
 def test_satisfied_is_what_it_says(formula, data):
     n, lists = formula
@@ -47,7 +46,6 @@ def test_satisfied_is_what_it_says(formula, data):
         assert result.tolist() == expected
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.integers(1, 5), st.integers(1, 4), st.integers(1, 8), st.data())
 def test_one_width(n, width, m, data):
     clause = st.lists(literals(n), min_size=width, max_size=width)
@@ -77,20 +75,18 @@ def arrays(literals, offsets, literal_type=np.int32, offset_type=np.int64):
     return Clauses(np.array(literals, literal_type), np.array(offsets, offset_type))
 
 
-@pytest.mark.parametrize(
+@with_rows(
     "clauses",
-    [
-        arrays([1, 2], []),
-        arrays([1, 2], [0]),
-        arrays([1, 2], [0, 1]),
-        arrays([1, 2], [0, 3]),
-        arrays([1, 2], [1, 2]),
-        arrays([1, 2], [0, 2, 1, 2]),
-        arrays([1, 2], [0, 2], np.float64),
-        arrays([1, 2], [0, 2], np.int32, np.float64),
-        arrays([1, 2], [0, 2], np.uint32),
-        arrays([[1, 2]], [0, 2]),
-    ],
+    arrays([1, 2], []),
+    arrays([1, 2], [0]),
+    arrays([1, 2], [0, 1]),
+    arrays([1, 2], [0, 3]),
+    arrays([1, 2], [1, 2]),
+    arrays([1, 2], [0, 2, 1, 2]),
+    arrays([1, 2], [0, 2], np.float64),
+    arrays([1, 2], [0, 2], np.int32, np.float64),
+    arrays([1, 2], [0, 2], np.uint32),
+    arrays([[1, 2]], [0, 2]),
 )
 def test_arrays_that_do_not_fit_are_refused(clauses):
     with pytest.raises(ValueError):

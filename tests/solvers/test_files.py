@@ -10,14 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from olivine.solvers.files import write_target
+from olivine.solvers.milp import milp
 from olivine.solvers.milp.engines import cbc, readers
-from olivine.solvers.milp.milp import (
-    available_engines,
-    read_optimum,
-    to_pulp,
-    write_lp,
-    write_mps,
-)
 from olivine.solvers.model import program_files
 from olivine.solvers.model.integer_form import IntegerForm
 from olivine.solvers.model.model import LinearModel
@@ -28,7 +22,7 @@ from tests.support.integer_programs import market_split, small_knapsack
 from tests.support.linear import brute_force_milp, linear_models
 from tests.support.refusals import refused
 
-WRITERS = {".lp": write_lp, ".mps": write_mps}
+WRITERS = {".lp": milp.write_lp, ".mps": milp.write_mps}
 # SCIP's LP reader refuses programs without rows, which the family never has.
 READERS = [engine for engine in readers() if engine != "scip"]
 every_format = pytest.mark.parametrize("suffix", WRITERS)
@@ -38,7 +32,7 @@ STEPS = dict.fromkeys(READERS, deep(15, 4)) | {"highs": deep(25, 6)}  # a child 
 
 def check_file(path: str, model: LinearModel, engine: str) -> None:
     optimum = brute_force_milp(model)
-    read = read_optimum(path, engine)
+    read = milp.read_optimum(path, engine)
     assert not read.exact
     if optimum is None:
         assert read.status is Status.INFEASIBLE
@@ -70,9 +64,9 @@ def test_pulps_own_files_have_the_models_optimum(method, tmp_path):
     @settings(max_examples=deep(20, 6))  # two engines each
     def check(model: LinearModel) -> None:
         path = tmp_path / f"program{suffix}"
-        getattr(to_pulp(model).problem, method)(str(path))
+        getattr(milp.to_pulp(model).problem, method)(str(path))
         optimum = brute_force_milp(model)
-        read = read_optimum(path)
+        read = milp.read_optimum(path)
         if optimum is None:
             assert read.status is Status.INFEASIBLE
         else:
@@ -100,7 +94,7 @@ def test_long_rows_and_long_numbers(suffix, engine, tmp_path):
     text = path.read_text()
     assert max(map(len, text.splitlines())) <= 255
     assert text.count(str(largest)) == size + 2
-    read = read_optimum(path, engine)
+    read = milp.read_optimum(path, engine)
     assert read.status is Status.OPTIMAL
     assert read.objective == pytest.approx(largest, rel=1e-12)
     assert read.values[0] == pytest.approx(1, rel=1e-12)
@@ -163,7 +157,7 @@ def test_a_maximum_is_the_least_negative_unscaled(tmp_path):
     for suffix, write in WRITERS.items():
         path = tmp_path / f"program{suffix}"
         assert write(model, path) == {"x0": "g(s0)", "c0": "row0"}
-        read = read_optimum(path)
+        read = milp.read_optimum(path)
         assert read.objective == pytest.approx(-23 / 24)
         assert read.bound == pytest.approx(-23 / 24)
 
@@ -174,7 +168,7 @@ def test_names_lead_back(tmp_path):
     model.add_variable("e5", Fraction(1, 2), Fraction(1, 2))
     model.add_row([], [], "<=", 1, "x+ y")
     model.set_objective([0, 1], [1, 1], maximise=True, constant=1)
-    names = write_lp(model, tmp_path / "names.lp")
+    names = milp.write_lp(model, tmp_path / "names.lp")
     assert names == {
         "x0": "free",
         "x1": "e5",
@@ -190,36 +184,34 @@ def test_names_lead_back(tmp_path):
 @every_reader
 def test_what_cannot_be_read_is_told(engine, tmp_path):
     with pytest.raises(FileNotFoundError):
-        read_optimum(tmp_path / "nothing.lp", engine)
+        milp.read_optimum(tmp_path / "nothing.lp", engine)
     for suffix, text in ((".lp", "Minimize\n obj: + + x\n"), (".mps", "ROWS\n Q  r\n")):
         path = tmp_path / f"garbage{suffix}"
         path.write_text(text)
-        refused("cannot read it", read_optimum, path, engine)
+        refused("cannot read it", milp.read_optimum, path, engine)
     path = tmp_path / "program.txt"
     path.write_text("")
-    refused("neither", read_optimum, path, engine)
-    refused("not available", read_optimum, path, "no engine")
+    refused("neither", milp.read_optimum, path, engine)
+    refused("not available", milp.read_optimum, path, "no engine")
 
 
 @pytest.mark.children
 @every_reader
 def test_reading_within_limits_of_time_and_memory(engine, tmp_path):
     path = tmp_path / "hard.mps"
-    write_mps(market_split(4, 32, 0), path)
-    read = read_optimum(path, engine, time_limit=0.2)
+    milp.write_mps(market_split(4, 32, 0), path)
+    read = milp.read_optimum(path, engine, time_limit=0.2)
     assert read.status in (Status.FEASIBLE, Status.UNKNOWN)
     assert read.reason
-    path = tmp_path / "hard.mps"
-    write_mps(market_split(4, 32, 0), path)
-    killed = read_optimum(path, engine, memory_limit=1, time_limit=60)
+    killed = milp.read_optimum(path, engine, memory_limit=1, time_limit=60)
     assert killed.status is Status.UNKNOWN
     assert "memory" in killed.reason
 
 
 def test_without_cbc_it_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(cbc, "cbc_path", lambda: None)
-    assert "cbc" not in available_engines()
-    refused("'cbc' is not available", read_optimum, tmp_path / "program.lp", "cbc")
+    assert "cbc" not in milp.available_engines()
+    refused("'cbc' is not available", milp.read_optimum, tmp_path / "program.lp", "cbc")
 
 
 def test_mps_keeps_to_fixed_columns_or_says_that_it_is_free():
@@ -262,7 +254,7 @@ def test_names_that_nothing_has_yet(tmp_path) -> None:
     assert write_target(tmp_path / "no" / "new") == tmp_path.resolve() / "no" / "new"
 
 
-@pytest.mark.parametrize("write", [write_lp, write_mps])
+@pytest.mark.parametrize("write", [milp.write_lp, milp.write_mps])
 def test_links_are_followed(tmp_path, write) -> None:
     (tmp_path / "end").write_text("old")
     (tmp_path / "link").symlink_to("end")
@@ -271,7 +263,7 @@ def test_links_are_followed(tmp_path, write) -> None:
     assert "tiny" in (tmp_path / "end").read_text()
 
 
-@pytest.mark.parametrize("write", [write_lp, write_mps])
+@pytest.mark.parametrize("write", [milp.write_lp, milp.write_mps])
 def test_pipes_and_folders_are_refused(tmp_path, write) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("pipe")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from olivine.solvers.lp.highs import TOLERANCE, ArrayLp
 from olivine.solvers.lp.lp import LpSession
@@ -45,7 +45,6 @@ def in_rationals(matrix, low, high, costs, maximise):
 
 
 @given(array_programs(), st.booleans())
-@settings(max_examples=50)
 def test_values_and_multipliers(program, maximise):
     matrix, low, high, costs = program
     engine = ArrayLp(np.full(len(costs), -1.0), np.full(len(costs), 2.0))

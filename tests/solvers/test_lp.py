@@ -19,13 +19,7 @@ from olivine.solvers.model.model import LinearModel
 from olivine.solvers.outcome import LinearOutcome, Status
 from scipy.optimize import linprog
 
-from tests.support.linear import (
-    SENSES,
-    brute_force_lp,
-    linear_models,
-    rationals,
-    relaxation,
-)
+from tests.support import linear
 from tests.support.refusals import refused
 
 
@@ -42,18 +36,18 @@ def check_exact(model: LinearModel, outcome: LinearOutcome, optimum: Fraction | 
     assert outcome.objective == outcome.bound == optimum
     assert isinstance(outcome.objective, Fraction)
     assert all(isinstance(v, Fraction) for v in outcome.values)
-    assert relaxation(model).is_feasible(outcome.values)
+    assert linear.relaxation(model).is_feasible(outcome.values)
     assert model.objective_value(outcome.values) == optimum
     assert dual_bound(model, outcome.multipliers) == optimum
 
 
-@given(linear_models(integer=True))
+@given(linear.linear_models(integer=True))
 @settings(max_examples=150)
 def test_exact_agrees_with_the_vertices(model):
-    check_exact(model, solve_lp(model, exact=True), brute_force_lp(model))
+    check_exact(model, solve_lp(model, exact=True), linear.brute_force_lp(model))
 
 
-@given(linear_models())
+@given(linear.linear_models())
 @settings(max_examples=150)
 def test_floats_agree_with_exact(model):
     exact, floats = solve_lp(model, exact=True), solve_lp(model)
@@ -77,7 +71,7 @@ def random_program(rng: np.random.Generator, n: int, m: int) -> LinearModel:
     for _ in range(m):
         coefficients = rng.integers(-3, 4, n)
         rhs = int(coefficients @ point)
-        sense = SENSES[rng.integers(2)]
+        sense = linear.SENSES[rng.integers(2)]
         model.add_row(range(n), coefficients.tolist(), sense, rhs)
     costs = rng.integers(-3, 4, n).tolist()
     model.set_objective(range(n), costs, maximise=model.maximise)
@@ -147,21 +141,20 @@ def test_time_limits():
         refused("time limit", solve_lp, model, exact=exact, time_limit=float("nan"))
 
 
-@given(linear_models(max_rows=3), st.data())
-@settings(max_examples=80)
+@given(linear.linear_models(max_rows=3), st.data())
 def test_a_session_is_as_good_as_a_new_program(model, data):
     session = LpSession(model)
     before = (list(model.variables), list(model.rows), dict(model.objective))
-    reference = relaxation(model)
+    reference = linear.relaxation(model)
     n = len(model.variables)
     for _ in range(data.draw(st.integers(1, 5))):
         change = data.draw(
             st.sampled_from(["add", "replace", "remove", "bounds", "objective"])
         )
         indices = data.draw(st.lists(st.integers(0, n - 1), max_size=n)) if n else []
-        coefficients = [data.draw(rationals()) for _ in indices]
-        sense = data.draw(st.sampled_from(SENSES))
-        rhs = data.draw(rationals())
+        coefficients = [data.draw(linear.rationals()) for _ in indices]
+        sense = data.draw(st.sampled_from(linear.SENSES))
+        rhs = data.draw(linear.rationals())
         if change == "add":
             session.add_row(indices, coefficients, sense, rhs)
             reference.add_row(indices, coefficients, sense, rhs)
@@ -179,7 +172,7 @@ def test_a_session_is_as_good_as_a_new_program(model, data):
             ]
         elif change == "bounds" and n:
             j = data.draw(st.integers(0, n - 1))
-            lower = data.draw(rationals())
+            lower = data.draw(linear.rationals())
             upper = lower + abs(rhs)
             session.set_bounds(j, lower, upper)
             old = reference.variables[j]

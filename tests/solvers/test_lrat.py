@@ -9,7 +9,7 @@ from olivine.solvers.sat.clauses import Clauses
 from olivine.solvers.sat.lrat import lrat_lines
 from olivine.solvers.sat.sat import solve_sat
 
-from tests.support.depth import deep
+from tests.support.depth import deep, with_rows
 from tests.support.lrat import replay
 
 N = 6
@@ -82,14 +82,12 @@ def test_a_thousand_mutants_are_refused() -> None:
         refused += 1
 
 
-@pytest.mark.parametrize(
-    ("proof", "reason"),
-    [
-        (["1 0", "0"], "step 1: the clause is not RUP"),
-        (["2 0", "-2 1"], "step 2: a line of DRAT ends"),
-        (["1 0 2 0"], "step 1: a line of DRAT ends"),
-        (["2 0"], "the proof ends without the empty clause"),
-    ],
+@with_rows(
+    "proof, reason",
+    (["1 0", "0"], "step 1: the clause is not RUP"),
+    (["2 0", "-2 1"], "step 2: a line of DRAT ends"),
+    (["1 0 2 0"], "step 1: a line of DRAT ends"),
+    (["2 0"], "the proof ends without the empty clause"),
 )
 def test_what_is_no_refutation_is_refused_by_step(proof, reason) -> None:
     with pytest.raises(ValueError, match=reason):

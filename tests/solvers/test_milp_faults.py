@@ -20,6 +20,7 @@ from olivine.solvers.model.integer_form import IntegerRow, IntegerVariable
 from olivine.solvers.model.model import LinearModel
 from olivine.solvers.outcome import Status
 
+from tests.support.depth import with_rows
 from tests.support.integer_programs import small_knapsack
 
 pytestmark = pytest.mark.children
@@ -82,13 +83,11 @@ def test_an_infeasible_relaxation_is_proved():
     assert not unproved.exact
 
 
-@pytest.mark.parametrize(
+@with_rows(
     "verdict",
-    [
-        "Stopped on time (no integer solution - continuous used) - objective value 1",
-        "Stopped on iterations - no integer solution",
-        "Unknown - objective value 1",
-    ],
+    "Stopped on time (no integer solution - continuous used) - objective value 1",
+    "Stopped on iterations - no integer solution",
+    "Unknown - objective value 1",
 )
 def test_values_without_a_verdict_are_dropped(fake_cbc, verdict):
     fake_cbc(answer_of(f"{verdict}\n      0 X0000000      1      0\n"))
@@ -110,13 +109,11 @@ def test_an_incumbent_is_not_optimal(fake_cbc):
     assert outcome.objective == pytest.approx(10 / 3)
 
 
-@pytest.mark.parametrize(
-    ("columns", "fault"),
-    [
-        ("0 X0000000 0.5 0", "x0, an integer variable, is 0.5"),
-        ("0 X0000000 2 0", "outside"),
-        ("2 X0000002 1 0\n      3 X0000003 1 0", "is missed by"),
-    ],
+@with_rows(
+    "columns, fault",
+    ("0 X0000000 0.5 0", "x0, an integer variable, is 0.5"),
+    ("0 X0000000 2 0", "outside"),
+    ("2 X0000002 1 0\n      3 X0000003 1 0", "is missed by"),
 )
 def test_impossible_points_are_dropped(fake_cbc, columns, fault):
     fake_cbc(answer_of(f"Optimal - objective value -9\n      {columns}\n"))

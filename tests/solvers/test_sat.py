@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from olivine.reduction.certificate import checker
 from olivine.reduction.formula.dimacs import read_dimacs
@@ -67,7 +67,6 @@ def check_drat(clauses, proof):
     checker.check_refutation(checker.Formula(n, lists, []), text.encode())
 
 
-@settings(deadline=None, max_examples=60)
 @given(formulas())
 def test_agrees_with_brute_force(formula):
     n, lists = formula
@@ -282,7 +281,6 @@ def test_where_nothing_can_be_forked(monkeypatch):
     assert solve_sat(clauses, 1, proof=True).status is UNSAT
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.integers(0, 40), st.data())
 def test_packed_models_come_back(n, data):
     signs = data.draw(st.lists(st.booleans(), min_size=n, max_size=n))

@@ -13,13 +13,7 @@ from olivine.solvers.lp.duality import dual_bound, refutes
 from olivine.solvers.lp.sparse_systems import factorise
 from olivine.solvers.model.model import LinearModel
 
-from tests.support.linear import (
-    brute_force_lp,
-    linear_models,
-    rationals,
-    solve_square,
-    vertices,
-)
+from tests.support import linear
 
 
 def dense(rows: list[dict[int, int]]) -> list[list[Fraction]]:
@@ -41,15 +35,15 @@ def sparse_matrices(draw: st.DrawFn) -> list[dict[int, int]]:
 @settings(max_examples=200)
 def test_systems_are_solved_as_by_elimination(rows, data):
     size = len(rows)
-    rhs = data.draw(st.lists(rationals(), min_size=size, max_size=size))
+    rhs = data.draw(st.lists(linear.rationals(), min_size=size, max_size=size))
     matrix = dense(rows)
-    expected = solve_square(matrix, rhs)
+    expected = linear.solve_square(matrix, rhs)
     factors = factorise(rows)
     assert (factors is None) == (expected is None)
     if factors is not None:
         assert factors.solve(rhs) == expected
         transposed = [list(column) for column in zip(*matrix, strict=True)]
-        assert factors.solve_transposed(rhs) == solve_square(transposed, rhs)
+        assert factors.solve_transposed(rhs) == linear.solve_square(transposed, rhs)
 
 
 @pytest.mark.parametrize(
@@ -98,13 +92,13 @@ def test_singular_large_nucleus_is_told():
     assert factorise(rows) is None
 
 
-@given(linear_models(), st.data())
+@given(linear.linear_models(), st.data())
 def test_any_multipliers_give_a_bound(model, data):
     size = len(model.rows)
-    numbers = rationals() | st.floats(-3, 3) | st.sampled_from([0, 10**30])
+    numbers = linear.rationals() | st.floats(-3, 3) | st.sampled_from([0, 10**30])
     multipliers = data.draw(st.lists(numbers, min_size=size, max_size=size))
     bound = dual_bound(model, multipliers)
-    optimum = brute_force_lp(model)
+    optimum = linear.brute_force_lp(model)
     if optimum is not None:
         assert bound >= optimum if model.maximise else bound <= optimum
         assert not refutes(model, multipliers)
@@ -130,11 +124,11 @@ def test_a_multiplier_of_the_wrong_sign_proves_nothing():
     assert dual_bound(model, [-1]) == dual_bound(model, [0]) == 10
 
 
-@given(linear_models())
+@given(linear.linear_models())
 @settings(max_examples=200)
 def test_simplex_agrees_with_the_vertices(model):
     found = simplex.solve(model)
-    optimum = brute_force_lp(model)
+    optimum = linear.brute_force_lp(model)
     if optimum is None:
         assert found.status == "infeasible"
         assert refutes(model, found.multipliers)
@@ -144,14 +138,14 @@ def test_simplex_agrees_with_the_vertices(model):
         assert model.objective_value(found.values) == optimum
         assert dual_bound(model, found.multipliers) == optimum
         if model.variables:
-            assert found.values in set(vertices(model))
+            assert found.values in set(linear.vertices(model))
 
 
-@given(linear_models(), st.data())
+@given(linear.linear_models(), st.data())
 @settings(max_examples=100)
 def test_simplex_starts_anywhere(model, data):
     """From its own last basis it need not pivot; from any other it recovers."""
-    optimum = brute_force_lp(model)
+    optimum = linear.brute_force_lp(model)
     first = simplex.solve(model)
     again = simplex.solve(model, first.basis)
     assert again.status == first.status
@@ -212,7 +206,7 @@ def test_numbers_beyond_floating_point():
     assert klee_minty(12).objective_value(found.values) == 100**11
 
 
-@given(linear_models(max_variables=8, max_rows=12))
+@given(linear.linear_models(max_variables=8, max_rows=12))
 @example(beale())
 @example(klee_minty(5))
 @settings(max_examples=100)

@@ -13,6 +13,8 @@ from olivine.solvers.child import temporary
 from olivine.solvers.child.child import run_in_child
 from olivine.solvers.files import check_writable, write_texts
 
+from tests.support.depth import with_rows
+
 pytestmark = pytest.mark.children
 
 
@@ -106,9 +108,8 @@ within()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="children die with their parent")
-@pytest.mark.parametrize(
-    ("victim", "call"),
-    [("os.getpid()", "work()"), ("os.getppid()", "run_in_child(work)")],
+@with_rows(
+    "victim, call", ("os.getpid()", "work()"), ("os.getppid()", "run_in_child(work)")
 )
 def test_what_a_killed_process_left_goes_with_the_next(
     folder, monkeypatch, victim, call

@@ -7,7 +7,7 @@ from olivine.solvers.sat.clauses import Clauses
 from olivine.solvers.sat.maxsat import solve_maxsat
 from olivine.solvers.treewidth import TooWideError, Tree, decompose, solve_by_treewidth
 
-from tests.support.depth import deep
+from tests.support.depth import deep, with_rows
 from tests.support.formulas import clauses, least_unsatisfied, weights
 
 
@@ -53,18 +53,16 @@ def test_the_least_weight_is_that_of_all_assignments(case) -> None:
     assert falsified(rows, each, found.model) == found.cost
 
 
-@pytest.mark.parametrize(
-    ("rows", "n", "cost"),
-    [
-        ([], 0, 0),
-        ([[]], 0, 1),
-        ([[], []], 3, 2),
-        ([[1]], 1, 0),
-        ([[1], [-1], [-1]], 1, 1),
-        ([[1, -1], [2, 2, 2], [-2]], 5, 1),
-        ([[1, 1, -1]], 1, 0),
-        ([[1, 2], [3, 4], [-1], [-2]], 4, 1),  # a graph in two parts
-    ],
+@with_rows(
+    "rows, n, cost",
+    ([], 0, 0),
+    ([[]], 0, 1),
+    ([[], []], 3, 2),
+    ([[1]], 1, 0),
+    ([[1], [-1], [-1]], 1, 1),
+    ([[1, -1], [2, 2, 2], [-2]], 5, 1),
+    ([[1, 1, -1]], 1, 0),
+    ([[1, 2], [3, 4], [-1], [-2]], 4, 1),  # a graph in two parts
 )
 def test_odd_clauses(rows, n, cost) -> None:
     found = solve_by_treewidth(rows, n)

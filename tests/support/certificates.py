@@ -11,12 +11,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from olivine.reduction.certificate import checker
-from olivine.reduction.certificate.certificate import (
-    Certificate,
-    as_checked,
-    make_certificate,
-)
+from olivine.reduction.certificate import certificate, checker
 from olivine.reduction.family.instance import Instance
 from olivine.reduction.family.variants import Variant
 from olivine.reduction.program.optimum import optimum
@@ -27,18 +22,18 @@ from tests.support.families import best_assignments
 Path = tuple[Any, ...]
 
 
-def certified(instance: Instance) -> Certificate:
+def certified(instance: Instance) -> certificate.Certificate:
     """Make the certificate of a small formula, u found by trying all assignments."""
     least, best = best_assignments(instance.family.three_sat)
     value = optimum(instance.family.parameters, least)
-    outcome = make_certificate(instance, value, best[0])
+    outcome = certificate.make_certificate(instance, value, best[0])
     assert outcome.certificate is not None, outcome.reason
     return outcome.certificate
 
 
 def judged(instance: Instance, text: str, proof: str | None) -> dict[str, Any]:
     """Judge texts as the checker does; its ValueError and OSError pass."""
-    formula = as_checked(instance.formula)
+    formula = certificate.as_checked(instance.formula)
     return checker.judge(text.encode(), (proof or "").encode, formula)
 
 

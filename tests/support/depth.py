@@ -35,3 +35,9 @@ def spread(cases: Iterable[object], keep: int) -> list[object]:
         else pytest.param(*case.values, marks=[*case.marks, LEFT_OUT], id=case.id)
         for i, case in enumerate(made)
     ]
+
+
+def with_rows(names: str, *cases: object, keep: int | None = None, **options: object):
+    """Try a test with each of the cases; by default with `keep` of them, if given."""
+    chosen = cases if keep is None else spread(cases, keep)
+    return pytest.mark.parametrize(names, chosen, **options)

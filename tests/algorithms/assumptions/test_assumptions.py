@@ -165,7 +165,6 @@ class ByDefinition:
         return True
 
 
-@settings(max_examples=40, deadline=None)
 @given(cases())
 def test_checkers_agree_with_the_definitions(case) -> None:
     found = check_assumptions(*case)

@@ -10,7 +10,7 @@ import random
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from olivine.algorithms.assumptions.checks import CLIPPED, NAMES, check_assumptions
 from olivine.algorithms.assumptions.policy_value import evaluation_closed
@@ -243,7 +243,6 @@ def as_classes(process, values, policies):
     )
 
 
-@settings(deadline=None, max_examples=80)
 @given(st.integers(0, 10**9))
 def test_checkers_and_counterexamples(seed) -> None:
     rnd = random.Random(seed)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from olivine.algorithms.assumptions import (
     CLIPPED,
@@ -20,7 +20,6 @@ PR, VR, PV, PC = NAMES
 ASKED = {"policy-value": (PR, VR, PV), "policy": (PR, VR, PC), "both": NAMES}
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_complete_classes_are_complete(data) -> None:
     env = random_finite(

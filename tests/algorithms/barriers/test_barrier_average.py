@@ -7,18 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.barriers.average import (
-    BEST,
-    EVEN,
-    MAX_CONTEXTS,
-    REVERSED,
-    AverageBarrier,
-    InfeasibleError,
-    balanced_policies,
-    explore_by_averages,
-    run_all,
-    run_average,
-)
+from olivine.algorithms.barriers import average
 from olivine.algorithms.barriers.exact import roll_in
 from olivine.algorithms.classes import TabularValueClass, ValueClassByLevel
 from olivine.algorithms.environments import make
@@ -37,16 +26,18 @@ def tabular(m):
 @settings(max_examples=8, deadline=None)
 @given(contexts)
 def test_it_stops_half_below_the_optimum_with_and_without_ties(m):
-    found = run_average(AverageBarrier(m))
+    found = average.run_average(average.AverageBarrier(m))
     assert found.value == HALF
     assert found.rounds[-1].predicted == HALF
     assert found.rounds[-1].new == 0
     assert found.visited == (1, 1)
-    assert found.rounds[-1].values == (EVEN,)
+    assert found.rounds[-1].values == (average.EVEN,)
     # By (0, 1), as optimistic as (1/2, 1/2), π* is the worst policy of all.
-    found = run_average(AverageBarrier(m), (REVERSED, BEST))
+    found = average.run_average(
+        average.AverageBarrier(m), (average.REVERSED, average.BEST)
+    )
     assert found.value == HALF
-    assert found.rounds[-1].values == (REVERSED,)
+    assert found.rounds[-1].values == (average.REVERSED,)
 
 
 @settings(max_examples=10, deadline=None)
@@ -55,15 +46,15 @@ def test_over_all_functions_the_covering_distribution_decides(m, share):
     """Less than 1/2 on s_1: (0, 1) is the only optimist; more: (1, 0) is."""
     if share == HALF:
         return
-    made = AverageBarrier(m).instance()
-    found = explore_by_averages(
+    made = average.AverageBarrier(m).instance()
+    found = average.explore_by_averages(
         made.environment, tabular(m), made.policies, coverage={2: (share, 1 - share)}
     )
     assert found.value == (HALF if share < HALF else 1)
 
 
 def test_ties_for_the_algorithm_set_it_free():
-    found = run_average(AverageBarrier(4), (BEST, EVEN))
+    found = average.run_average(average.AverageBarrier(4), (average.BEST, average.EVEN))
     assert found.value == 1
     assert len(found.rounds) == 2
 
@@ -71,7 +62,7 @@ def test_ties_for_the_algorithm_set_it_free():
 @settings(max_examples=5, deadline=None)
 @given(contexts, st.integers(0, 2**31))
 def test_olive_and_valor_are_not_stopped(m, seed):
-    found = run_all(AverageBarrier(m), np.random.default_rng(seed))
+    found = average.run_all(average.AverageBarrier(m), np.random.default_rng(seed))
     assert {name: run.value for name, run in found.items()} == {
         "average constraints": HALF,
         "olive": 1,
@@ -82,7 +73,7 @@ def test_olive_and_valor_are_not_stopped(m, seed):
 @settings(max_examples=8, deadline=None)
 @given(contexts)
 def test_all_balanced_policies_visit_the_same_distribution(m):
-    barrier = AverageBarrier(m)
+    barrier = average.AverageBarrier(m)
     made = barrier.instance()
     *balanced, best = made.policies.at_level(1).members
     rest = made.policies.at_level(2).members[0]
@@ -99,10 +90,10 @@ def test_all_balanced_policies_visit_the_same_distribution(m):
 def test_erratum_20_fewer_than_a_share_of_all_policies():
     """C(m, m/2)/2^m falls below every constant: it is at most √(2/(πm))."""
     for m in range(2, 400, 2):
-        share = Fraction(balanced_policies(m), 2**m)
+        share = Fraction(average.balanced_policies(m), 2**m)
         assert share**2 < Fraction(2) / (Fraction(314159, 100000) * m)
         assert share**2 > Fraction(2) / (Fraction(314160, 100000) * (m + 1))
-    assert balanced_policies(3) == 0
+    assert average.balanced_policies(3) == 0
 
 
 def test_it_learns_where_nothing_is_hidden_in_an_average():
@@ -111,13 +102,13 @@ def test_it_learns_where_nothing_is_hidden_in_an_average():
     for seed in range(5):
         env = make("random-finite", seed, states=2, actions=2, horizon=3)
         values, policies = make_classes(env, "tabular", np.random.default_rng(0))
-        found = explore_by_averages(env, values, policies)
+        found = average.explore_by_averages(env, values, policies)
         assert found.rounds[-1].new == 0
         assert found.value <= env.truth.optimal_value
         best = ValueClassByLevel(
             [_only(env.truth.values(h)) for h in range(1, env.horizon + 1)]
         )
-        informed = explore_by_averages(env, best, policies)
+        informed = average.explore_by_averages(env, best, policies)
         assert informed.rounds[-1].predicted == env.truth.optimal_value
 
 
@@ -128,28 +119,30 @@ def _only(values):
 
 
 def test_classes_without_g_star_and_false_coverages_are_refused():
-    made = AverageBarrier(2).instance([(HALF, Fraction(1))])
-    with pytest.raises(InfeasibleError, match="level 2"):
-        explore_by_averages(made.environment, made.values, made.policies)
-    made = AverageBarrier(2).instance()
+    made = average.AverageBarrier(2).instance([(HALF, Fraction(1))])
+    with pytest.raises(average.InfeasibleError, match="level 2"):
+        average.explore_by_averages(made.environment, made.values, made.policies)
+    made = average.AverageBarrier(2).instance()
     for wrong in ((HALF, HALF, HALF), (Fraction(2), Fraction(-1)), (HALF, 0)):
         with pytest.raises(ValueError, match="coverage"):
-            explore_by_averages(
+            average.explore_by_averages(
                 made.environment, made.values, made.policies, coverage={2: wrong}
             )
 
 
-@pytest.mark.parametrize("m", [0, 1, 3, -2, MAX_CONTEXTS + 2, True, 2.0])
+@pytest.mark.parametrize("m", [0, 1, 3, -2, average.MAX_CONTEXTS + 2, True, 2.0])
 def test_contexts_out_of_range(m):
     with pytest.raises(ValueError, match=r"m: .* no even integer in 2\.\.16"):
-        AverageBarrier(m)
+        average.AverageBarrier(m)
 
 
 def test_valor_is_run_at_the_accuracy_of_the_barrier():
     """ε = 1/4 and δ = 1/10; in each other's place they cost another number of plays."""
-    barrier = AverageBarrier(2)
-    found = run_all(barrier, np.random.default_rng(0), (BEST, EVEN))["valor"]
-    made = barrier.instance((BEST, EVEN))
+    barrier = average.AverageBarrier(2)
+    found = average.run_all(
+        barrier, np.random.default_rng(0), (average.BEST, average.EVEN)
+    )["valor"]
+    made = barrier.instance((average.BEST, average.EVEN))
     parameters = PracticalParameters(Fraction(1, 4), Fraction(1, 10), 2, 2, 2)
     parts = made.environment, made.values, made.policies
     again = valor(*parts, parameters, np.random.default_rng(1))

@@ -19,7 +19,7 @@ from olivine.algorithms.barriers.backup import (
 )
 from olivine.algorithms.barriers.backup_runs import absolute, replay
 
-from tests.support.depth import deep
+from tests.support.depth import deep, with_rows
 from tests.support.refusals import refused
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
@@ -60,7 +60,6 @@ def test_the_classes_hold_what_the_construction_says(barrier):
         )
 
 
-@settings(max_examples=30, deadline=None)
 @given(barriers, st.integers(1, 300))
 def test_below_the_limit_the_failure_has_probability_a_quarter(barrier, n):
     found = failure_probability(barrier, n).exact
@@ -83,7 +82,6 @@ def test_below_the_limit_the_failure_has_probability_a_quarter(barrier, n):
     assert failure_probability(barrier, n, "for").exact == Fraction(favoured, 2**n)
 
 
-@settings(max_examples=30, deadline=None)
 @given(barriers, st.fractions(0, 1))
 def test_one_bad_fit_decides_all(barrier, mean):
     found = replay(barrier, mean)
@@ -129,7 +127,6 @@ def test_erratum_23_sluds_inequality_does_not_apply():
         assert failure_probability(barrier, n).exact >= QUARTER
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 120), st.integers(-3, 125))
 def test_tails_are_exact(n, k):
     naive = sum(math.comb(n, i) for i in range(max(k, 0), n + 1))
@@ -183,22 +180,17 @@ def test_realizable_but_incomplete(H):
         assert example.observation == B
 
 
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        ((0, QUARTER), "H: 0"),
-        ((True, QUARTER), "H: True"),
-        ((2, Fraction(0)), r"epsilon: 0 is not in \(0, 1/2\]"),
-        ((2, Fraction(51, 100)), r"epsilon: 51/100 is not in \(0, 1/2\]"),
-        ((2, QUARTER, Fraction(1)), r"ratio: 1 is not in \(1, 2\]"),
-        ((2, QUARTER, Fraction(21, 10)), "ratio"),
-        (
-            (2, QUARTER, Fraction(2), Fraction(1, 5)),
-            r"first_excess: 1/5 .*\[1/4, 1/2\]",
-        ),
-        ((2, QUARTER, Fraction(2), Fraction(3, 5)), "first_excess"),
-        ((2, HALF, Fraction(3, 2)), "first_excess: must exceed"),
-    ],
+@with_rows(
+    "arguments, word",
+    ((0, QUARTER), "H: 0"),
+    ((True, QUARTER), "H: True"),
+    ((2, Fraction(0)), r"epsilon: 0 is not in \(0, 1/2\]"),
+    ((2, Fraction(51, 100)), r"epsilon: 51/100 is not in \(0, 1/2\]"),
+    ((2, QUARTER, Fraction(1)), r"ratio: 1 is not in \(1, 2\]"),
+    ((2, QUARTER, Fraction(21, 10)), "ratio"),
+    ((2, QUARTER, Fraction(2), Fraction(1, 5)), r"first_excess: 1/5 .*\[1/4, 1/2\]"),
+    ((2, QUARTER, Fraction(2), Fraction(3, 5)), "first_excess"),
+    ((2, HALF, Fraction(3, 2)), "first_excess: must exceed"),
 )
 def test_parameters_out_of_range(arguments, word):
     refused(word, BackupBarrier, *arguments)

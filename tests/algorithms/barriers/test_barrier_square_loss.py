@@ -19,7 +19,6 @@ rationals = st.fractions(-20, 20, max_denominator=50)
 radicands = st.fractions(0, 20, max_denominator=20)
 
 
-@settings(max_examples=60, deadline=None)
 @given(epsilons)
 def test_the_proposition(epsilon):
     barrier = SquareLossBarrier(epsilon)
@@ -38,7 +37,6 @@ def test_the_proposition(epsilon):
     assert barrier.square_loss(barrier.bad, OPTIMAL) == 2 * epsilon * (1 - root)
 
 
-@settings(max_examples=40, deadline=None)
 @given(epsilons, st.fractions(0, 1, max_denominator=1000))
 def test_what_keeps_g_star_keeps_g_bad(epsilon, bound):
     kept = SquareLossBarrier(epsilon).kept(bound)
@@ -46,7 +44,6 @@ def test_what_keeps_g_star_keeps_g_bad(epsilon, bound):
     assert "g_0" in kept
 
 
-@settings(max_examples=40, deadline=None)
 @given(epsilons, st.fractions(0, 1), st.fractions(0, 1))
 def test_no_function_of_that_loss_predicts_more(epsilon, first, second):
     barrier = SquareLossBarrier(epsilon)

@@ -26,13 +26,8 @@ from olivine.algorithms.classes import (
     TabularPolicy,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments import make
+from olivine.algorithms.environments import finite_truth, make
 from olivine.algorithms.environments.finite_makers import from_lists
-from olivine.algorithms.environments.finite_truth import (
-    occupancies,
-    policy_q_values,
-    root_up,
-)
 from olivine.algorithms.learning.draw_classes import make_classes, paths_to_states
 from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.learning.problem import Problem
@@ -42,7 +37,7 @@ from olivine.claims.instances import amplified, late_discovery
 from scipy.stats import beta
 
 from tests.support.baselines import Recorder, practical, run
-from tests.support.depth import spread
+from tests.support.depth import spread, with_rows
 from tests.support.refusals import refused
 
 NAMES = ("psdp", "fqi", "backup", "rmax")
@@ -302,38 +297,36 @@ def test_uniform_rollouts_have_the_right_means(rng) -> None:
 def test_exact_evaluation_agrees_with_the_truth() -> None:
     env = make("lock", 1, observations="codes", dimension=1, switch=0.2, horizon=3)
     model, rng = env.truth.model, np.random.default_rng(0)
-    best = policy_q_values(model, env.truth.optimal_policies())
+    best = finite_truth.policy_q_values(model, env.truth.optimal_policies())
     assert all((q == env.truth.q_values(h)).all() for h, q in enumerate(best, 1))
     tables = [TabularPolicy(rng.integers(4, size=x.n_codes)) for x in model.levels]
     for rules in (tables, ["uniform"] * 3):
-        assert all(sum(p) == 1 for p in occupancies(model, rules))
+        assert all(sum(p) == 1 for p in finite_truth.occupancies(model, rules))
 
 
 @given(st.fractions(0, 10**6))
 def test_roots_are_rounded_up(value) -> None:
-    root = root_up(value)
+    root = finite_truth.root_up(value)
     assert root**2 >= value
     assert root == 0 or (root - Fraction(1, 2**60)) ** 2 < value
 
 
-@pytest.mark.parametrize(
-    ("chosen", "word"),
-    [
-        ({"algorithm": "valor"}, "algorithm"),
-        ({"eps": 1}, "epsilon"),
-        ({"delta": 0}, "delta"),
-        ({"K": 0}, "K"),
-        ({"H": 2.0}, "H"),
-        ({"log_Pi": -1.0}, "log_Pi"),
-        ({"log_Pi": math.inf}, "log_Pi"),
-    ],
+@with_rows(
+    "chosen, word",
+    ({"algorithm": "valor"}, "algorithm"),
+    ({"eps": 1}, "epsilon"),
+    ({"delta": 0}, "delta"),
+    ({"K": 0}, "K"),
+    ({"H": 2.0}, "H"),
+    ({"log_Pi": -1.0}, "log_Pi"),
+    ({"log_Pi": math.inf}, "log_Pi"),
 )
 def test_bad_theorem_parameters(chosen, word) -> None:
     fine = {"algorithm": "psdp", "eps": 0.3, "delta": 0.1, "M": 2, "K": 2, "H": 3}
     refused(word, theorem_parameters, **fine | chosen)
 
 
-def test_bad_practical_parameters() -> None:
+def test_bad_parameters_and_what_does_not_fit_are_refused(rng):
     refused("n: 0", practical_parameters, "fqi", 0.3, 0.1, M=2, K=2, H=3, n=0)
     refused("eps_sub", practical_parameters, "fqi", 0.3, 0.1, M=2, K=2, H=3, eps_sub=0)
     with pytest.raises(ValueError, match="on_policy"):
@@ -342,9 +335,6 @@ def test_bad_practical_parameters() -> None:
     refused("X: 0", rmax_theorem, 0.3, 0.1, X=0, K=2, H=3)
     assert isinstance(practical_parameters("fqi", 0.3, 0.1, M=2, K=2, H=3),
                       BatchParameters)  # fmt: skip
-
-
-def test_what_does_not_fit_is_refused(rng) -> None:
     env = make("random-finite", 0)
     policies = make_classes(env, "tabular", rng)[1]
     refused("of fqi, not of psdp", psdp, env, policies, practical("fqi", env), rng)

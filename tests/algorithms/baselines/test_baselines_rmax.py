@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from olivine.algorithms.baselines import rmax, rmax_practical, rmax_theorem
 from olivine.algorithms.baselines.rmax import Decoding, RmaxModel
@@ -47,7 +47,6 @@ def test_rmax_that_may_not_play_long_enough_fails() -> None:
     assert not result.contradictions
 
 
-@settings(deadline=None, max_examples=50)
 @given(
     st.floats(0.01, 0.99),
     st.floats(1e-6, 0.99),

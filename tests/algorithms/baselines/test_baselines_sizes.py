@@ -3,14 +3,9 @@
 import math
 from fractions import Fraction
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from olivine.algorithms.baselines import rmax_theorem, theorem_parameters
-from olivine.algorithms.baselines.parameters import (
-    RmaxParameters,
-    concentrability,
-    propagation,
-)
+from olivine.algorithms.baselines import parameters, rmax_theorem, theorem_parameters
 
 accuracies = st.fractions(Fraction(1, 1000), Fraction(999, 1000))
 chances = st.fractions(Fraction(1, 10**6), Fraction(999, 1000))
@@ -25,25 +20,23 @@ def just_enough(n, width, deviation, union) -> bool:
     return float((n - 1) * rate) <= union + SLACK and float(n * rate) >= union - SLACK
 
 
-@settings(deadline=None, max_examples=50)
 @given(accuracies, chances, sizes, logs)
 def test_psdp(eps, delta, size, log_policies) -> None:
     m, k, h = size
     p = theorem_parameters("psdp", eps, delta, M=m, K=k, H=h, log_Pi=log_policies)
     reach = sum(k ** (level - 1) for level in range(1, h + 1))
-    assert concentrability(k, h) == reach
+    assert parameters.concentrability(k, h) == reach
     deviation = (eps / reach - p.eps_sub) / 2  # of a level's gap, twice
     assert deviation == eps / (4 * reach)
     union = math.log(4 * h) - math.log(delta) + log_policies
     assert just_enough(p.n, k, deviation, union)
 
 
-@settings(deadline=None, max_examples=50)
 @given(accuracies, chances, sizes, logs)
 def test_fitted_q_iteration(eps, delta, size, log_values) -> None:
     m, k, h = size
     p = theorem_parameters("fqi", eps, delta, M=m, K=k, H=h, log_G=log_values)
-    tau = (eps / propagation(k, h)) ** 2
+    tau = (eps / parameters.propagation(k, h)) ** 2
     lost = 2 * sum(level * math.sqrt(k**level * tau) for level in range(1, h + 1))
     assert lost <= eps * (1 + 1e-12)
     assert 2 * lost >= eps  # rounding roots up costs less than a factor of 2
@@ -53,7 +46,6 @@ def test_fitted_q_iteration(eps, delta, size, log_values) -> None:
     assert just_enough(p.n, 6 * k, deviation, union)
 
 
-@settings(deadline=None, max_examples=50)
 @given(accuracies, chances, sizes, logs, logs)
 def test_bellman_backups(eps, delta, size, log_values, log_policies) -> None:
     m, k, h = size
@@ -71,7 +63,6 @@ def test_bellman_backups(eps, delta, size, log_values, log_policies) -> None:
     assert just_enough(p.n, 6 * k, deviation, union)
 
 
-@settings(deadline=None, max_examples=50)
 @given(accuracies, chances, sizes)
 def test_rmax(eps, delta, size) -> None:
     x, k, h = size
@@ -95,7 +86,9 @@ def test_rmax(eps, delta, size) -> None:
 def test_rmax_batches(size, m, n, eps) -> None:
     """Batches with barely too many visits to unknown pairs use all of them up."""
     x, k, h = size
-    p = RmaxParameters(eps=eps, delta=Fraction(1, 10), X=x, K=k, H=h, m=m, n=n)
+    p = parameters.RmaxParameters(
+        eps=eps, delta=Fraction(1, 10), X=x, K=k, H=h, m=m, n=n
+    )
     least = (
         math.floor(p.patience) + 1
     )  # visits to unknown pairs in a batch that goes on

@@ -12,6 +12,8 @@ from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc import csc
 from olivine.algorithms.oracles.ledger import Ledger, guard
 
+from tests.support.depth import with_rows
+
 A, B = TabularPolicy(np.array([0, 1, 2])), TabularPolicy(np.array([0, 2, 2]))
 MIXED = MixedPolicy((A, B), (Fraction(1, 4), Fraction(3, 4)), 3)
 CODES = np.array([2, 1, 0, 1])
@@ -63,23 +65,19 @@ def test_an_action_of_probability_zero_is_never_drawn(rows, seed):
     assert (chances[np.arange(len(rows)), actions] > 0).all()
 
 
-@pytest.mark.parametrize(
-    "weights", [(), (1,), (Fraction(1, 2), Fraction(1, 3)), (0, 1), (2, -1)]
-)
+@with_rows("weights", (), (1,), (Fraction(1, 2), Fraction(1, 3)), (0, 1), (2, -1))
 def test_weights_that_are_none(weights):
     with pytest.raises(ValueError, match="weights"):
         MixedPolicy((A, B), tuple(map(Fraction, weights)), 3)
 
 
-@pytest.mark.parametrize(
+@with_rows(
     "policy",
-    [
-        lambda x: np.zeros((len(x), 2)),
-        lambda x: np.zeros(len(x)),
-        lambda x: np.full(len(x), 3),
-        lambda x: np.full(len(x), -1),
-        lambda x: np.zeros(1, dtype=int),
-    ],
+    lambda x: np.zeros((len(x), 2)),
+    lambda x: np.zeros(len(x)),
+    lambda x: np.full(len(x), 3),
+    lambda x: np.full(len(x), -1),
+    lambda x: np.zeros(1, dtype=int),
 )
 def test_what_is_no_policy_is_refused(policy):
     with pytest.raises(ValueError, match="policy"):

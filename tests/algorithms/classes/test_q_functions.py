@@ -14,7 +14,7 @@ from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite_makers import from_lists
 from olivine.algorithms.learning.draw_q_functions import make_q_class, optimal_member
 
-from tests.support.depth import deep
+from tests.support.depth import deep, with_rows
 from tests.support.refusals import refused
 
 HALF = Fraction(1, 2)
@@ -36,7 +36,6 @@ def exact_tables(draw):
 
 
 @given(exact_tables())
-@settings(deadline=None, max_examples=30)
 def test_members_are_their_tables(tables):
     functions = FiniteQClass(tables)
     n, _, k = tables[0].shape
@@ -103,20 +102,18 @@ def test_functions_of_features_decode_them():
     refused("NaN", functions.values, 1, np.array([[math.nan]]))
 
 
-@pytest.mark.parametrize(
-    ("tables", "message"),
-    [
-        ([], "tables: none"),
-        ([[[1, 0]]], "level 1: expected shape"),
-        ([[[[0, 2]]]], "level 1, member 0, code 0, action 1: 2 is outside"),
-        ([[[[0, 1.5]]]], "outside"),
-        ([[[[0, -HALF]]]], "outside"),
-        ([[[[0, math.nan]]]], "outside"),
-        ([[[["a", "b"]]]], "not real numbers"),
-        ([[[[0, 1]]], [[[0]]]], "level 2: 1 members with 1 actions"),
-        ([[[[0, 1]]], [[[0, 1]], [[0, 1]]]], "level 2: 2 members"),
-        ([np.zeros((0, 1, 1))], "none of them 0"),
-    ],
+@with_rows(
+    "tables, message",
+    ([], "tables: none"),
+    ([[[1, 0]]], "level 1: expected shape"),
+    ([[[[0, 2]]]], "level 1, member 0, code 0, action 1: 2 is outside"),
+    ([[[[0, 1.5]]]], "outside"),
+    ([[[[0, -HALF]]]], "outside"),
+    ([[[[0, math.nan]]]], "outside"),
+    ([[[["a", "b"]]]], "not real numbers"),
+    ([[[[0, 1]]], [[[0]]]], "level 2: 1 members with 1 actions"),
+    ([[[[0, 1]]], [[[0, 1]], [[0, 1]]]], "level 2: 2 members"),
+    ([np.zeros((0, 1, 1))], "none of them 0"),
 )
 def test_bad_tables(tables, message):
     refused(message, FiniteQClass, tables)

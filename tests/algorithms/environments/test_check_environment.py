@@ -10,6 +10,7 @@ from olivine.algorithms.environments.protocol import ObservationSpace, UnknownTr
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.exact.own_code import OwnCodeError
 
+from tests.support.depth import with_rows
 from tests.support.recording import MEMBERS, recording
 
 
@@ -58,37 +59,31 @@ def measure(observation=0, **more):
     return EmpiricalMeasure([observation], **{**DATA, **more})
 
 
-@pytest.mark.parametrize(
-    ("member", "value", "message"),
-    [
-        ("name", 3, "name gave 3; expected a str"),
-        ("horizon", 0, "horizon gave 0; expected an integer, at least 1"),
-        ("n_actions", 2.0, "n_actions gave 2.0"),
-        ("max_states", None, "max_states gave None"),
-        ("deterministic", "yes", "deterministic gave 'yes'; expected a bool"),
-        ("trajectories", -1, "trajectories gave -1"),
-        ("space", lambda h: 5, r"space\(1\) gave 5; expected an ObservationSpace"),
-        ("space", lambda h: ObservationSpace(2), r"space\(0\) gave .* a ValueError"),
-        ("features", [np.eye(2)], "features gave list; expected None, or a tuple"),
-        ("features", (np.eye(7),) * 3, r"features\[0\] gave shape \(7, 7\)"),
-        ("draw", lambda *a, **k: 3, "draw.* expected an EmpiricalMeasure"),
-        ("draw", lambda *a, **k: None, r"draw\(\['uniform'\], 20, rng\) gave N"),
-        (
-            "draw",
-            lambda *a, **k: None,
-            r"draw\(\[π, π, 'uniform'\], 20, rng\) gave None",
-        ),
-        ("draw", lambda *a, **k: measure(99), "observations of shape .* codes in"),
-        ("draw", lambda *a, **k: measure(rewards=[2.0]), r"rewards \[2\.\]"),
-        ("draw", lambda *a, **k: measure(actions=[7]), r"actions \[7\]"),
-        ("draw", lambda *a, **k: measure(weights=[3]), "3 draws; expected 20"),
-        ("draw", lambda *a, **k: 1 // 0, r"rng, level=1\) gave ZeroDivisionError"),
-        ("draw", lambda *a, **k: measure(), "0 trajectories more"),
-        ("draw", lambda *a, **k: measure(), "next observations; expected none"),
-        ("run", lambda *a, **k: None, r"run\(\[\], 1, rng\) gave None"),
-        ("run", lambda *a, **k: None, r"NoneType; expected Trajectories \(n, mean"),
-        ("draw", None, "draw.* gave TypeError"),
-    ],
+@with_rows(
+    "member, value, message",
+    ("name", 3, "name gave 3; expected a str"),
+    ("horizon", 0, "horizon gave 0; expected an integer, at least 1"),
+    ("n_actions", 2.0, "n_actions gave 2.0"),
+    ("max_states", None, "max_states gave None"),
+    ("deterministic", "yes", "deterministic gave 'yes'; expected a bool"),
+    ("trajectories", -1, "trajectories gave -1"),
+    ("space", lambda h: 5, r"space\(1\) gave 5; expected an ObservationSpace"),
+    ("space", lambda h: ObservationSpace(2), r"space\(0\) gave .* a ValueError"),
+    ("features", [np.eye(2)], "features gave list; expected None, or a tuple"),
+    ("features", (np.eye(7),) * 3, r"features\[0\] gave shape \(7, 7\)"),
+    ("draw", lambda *a, **k: 3, "draw.* expected an EmpiricalMeasure"),
+    ("draw", lambda *a, **k: None, r"draw\(\['uniform'\], 20, rng\) gave N"),
+    ("draw", lambda *a, **k: None, r"draw\(\[π, π, 'uniform'\], 20, rng\) gave None"),
+    ("draw", lambda *a, **k: measure(99), "observations of shape .* codes in"),
+    ("draw", lambda *a, **k: measure(rewards=[2.0]), r"rewards \[2\.\]"),
+    ("draw", lambda *a, **k: measure(actions=[7]), r"actions \[7\]"),
+    ("draw", lambda *a, **k: measure(weights=[3]), "3 draws; expected 20"),
+    ("draw", lambda *a, **k: 1 // 0, r"rng, level=1\) gave ZeroDivisionError"),
+    ("draw", lambda *a, **k: measure(), "0 trajectories more"),
+    ("draw", lambda *a, **k: measure(), "next observations; expected none"),
+    ("run", lambda *a, **k: None, r"run\(\[\], 1, rng\) gave None"),
+    ("run", lambda *a, **k: None, r"NoneType; expected Trajectories \(n, mean"),
+    ("draw", None, "draw.* gave TypeError"),
 )
 def test_a_spoilt_member_is_named(member, value, message):
     with pytest.raises(ValueError, match=message):

@@ -26,7 +26,7 @@ from olivine.algorithms.environments.protocol import (
 )
 from olivine.algorithms.mdp.tabular import random_tabular_mdp
 
-from tests.support.depth import deep
+from tests.support.depth import deep, with_rows
 from tests.support.refusals import refused
 
 HALF = Fraction(1, 2)
@@ -83,18 +83,16 @@ def two_levels(reward=HALF, emitted=1, target="t", second="y"):
     ]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"second": "z", "reward": 1}, "a return of 3/2 is possible"),
-        ({"second": "z", "reward": -1}, "level 1: negative reward"),
-        ({"second": "z", "emitted": HALF}, "state 's': probabilities sum to 1/2"),
-        ({"second": "z", "target": "v"}, "state 's': unknown 'v'"),
-        ({"second": "z", "target": {"t": HALF}}, "probabilities sum to 1/2"),
-        ({"second": "z", "reward": {0: HALF, 1: HALF, HALF: HALF}}, "sum to 3/2"),
-        ({"second": "z", "reward": {}}, "a reward without values"),
-        ({"second": "y"}, "observation 'y': emitted by two"),
-    ],
+@with_rows(
+    "changes, message",
+    ({"second": "z", "reward": 1}, "a return of 3/2 is possible"),
+    ({"second": "z", "reward": -1}, "level 1: negative reward"),
+    ({"second": "z", "emitted": HALF}, "state 's': probabilities sum to 1/2"),
+    ({"second": "z", "target": "v"}, "state 's': unknown 'v'"),
+    ({"second": "z", "target": {"t": HALF}}, "probabilities sum to 1/2"),
+    ({"second": "z", "reward": {0: HALF, 1: HALF, HALF: HALF}}, "sum to 3/2"),
+    ({"second": "z", "reward": {}}, "a reward without values"),
+    ({"second": "y"}, "observation 'y': emitted by two"),
 )
 def test_bad_environments_are_refused(changes, message):
     from_lists(two_levels(second="z"))
@@ -176,12 +174,10 @@ ASKED_OF_LOCK = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("name", "call", "message"),
-    [
-        *(("random-finite", *row) for row in ASKED),
-        *(("lock", *row) for row in ASKED_OF_LOCK),
-    ],
+@with_rows(
+    "name, call, message",
+    *(("random-finite", *row) for row in ASKED),
+    *(("lock", *row) for row in ASKED_OF_LOCK),
 )
 def test_bad_questions_are_refused_and_not_counted(name, call, message):
     env = make(name, 0)
@@ -266,16 +262,13 @@ def test_an_observation_space_is_finite_or_continuous(given):
     assert not ObservationSpace(dimension=1).is_finite
 
 
-def test_states_have_a_next_state_for_each_action_but_the_last():
+def test_states_have_successors_and_a_start_of_weight_zero_is_none():
     ends = ("end", {"x": 1}, {"x": [0, 1]}, [])
     for moves in (["end"], ["end"] * 3, []):
         first = ("start", {"x": 1}, {"x": [0, 0]}, moves)
         message = f"state 'start': {len(moves)} next states"
         refused(message, from_lists, [[first], [ends]])
     refused("state 'end': 2 next states", from_lists, [[(*ends[:3], ["end", "end"])]])
-
-
-def test_a_start_of_weight_zero_is_no_second_start():
     one, moves = np.ones((2, 1, 1), dtype=np.int64), np.zeros((2, 1, 0), dtype=np.int64)
     level = FiniteLevel(np.eye(2, dtype=np.int64), one, one, moves)
     assert FiniteModel((level,), 1, [1, 0]).deterministic

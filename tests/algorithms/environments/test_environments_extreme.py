@@ -6,6 +6,8 @@ import pytest
 from olivine.algorithms.environments import make, names, options
 from olivine.cli.experiments.runs import register_environments
 
+from tests.support.depth import with_rows
+
 EXTREMES = [10**18, 10**9, -1, 1e300, 1e-300, math.inf, math.nan, 2**63]
 register_environments()
 
@@ -38,17 +40,15 @@ def test_extreme_options_work_or_are_refused_by_name(name: str) -> None:
     assert refused >= 10
 
 
-@pytest.mark.parametrize(
-    ("name", "chosen", "reason"),
-    [
-        ("lock", {"horizon": 2000}, "horizon: 2000 with dimension = 2000 makes"),
-        ("lock", {"actions": 10**6}, "actions: 1000000 with horizon = 5 makes"),
-        ("lock-gaussian", {"dimension": 4000}, "dimension: 4000 with horizon = 5"),
-        ("diabolical-lock", {"actions": 10**6}, "actions: 1000000 with horizon = 5"),
-        ("diabolical-lock", {"cost": 100}, "reward: 5.0 does not pay for cost: 100"),
-        ("random-finite", {"horizon": 10**7}, "horizon: 10000000 with actions = 2"),
-        ("threesat", {"clauses": 10**5}, "clauses: 100000 with variables = 3 makes"),
-    ],
+@with_rows(
+    "name, chosen, reason",
+    ("lock", {"horizon": 2000}, "horizon: 2000 with dimension = 2000 makes"),
+    ("lock", {"actions": 10**6}, "actions: 1000000 with horizon = 5 makes"),
+    ("lock-gaussian", {"dimension": 4000}, "dimension: 4000 with horizon = 5"),
+    ("diabolical-lock", {"actions": 10**6}, "actions: 1000000 with horizon = 5"),
+    ("diabolical-lock", {"cost": 100}, "reward: 5.0 does not pay for cost: 100"),
+    ("random-finite", {"horizon": 10**7}, "horizon: 10000000 with actions = 2"),
+    ("threesat", {"clauses": 10**5}, "clauses: 100000 with variables = 3 makes"),
 )
 def test_sizes_that_do_not_fit_together(name: str, chosen, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):

@@ -16,6 +16,7 @@ from olivine.algorithms.environments.latent import (
 )
 from olivine.algorithms.environments.worlds import random_rotation
 
+from tests.support.depth import with_rows
 from tests.support.refusals import refused
 
 HALF = Fraction(1, 2)
@@ -284,37 +285,35 @@ def test_uniform_and_random_policies_choose_as_told():
         assert data.next_observations is None
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
-        ("lock", {"horizon": 0}, "horizon: 0"),
-        ("lock", {"dimension": -1}, "dimension: -1"),
-        ("lock", {"switch": 0.7}, "switch: 0.7"),
-        ("lock", {"actions": 1}, "actions: 1"),
-        ("lock", {"observations": "pixels"}, "'pixels'"),
-        ("lock", {"observations": "codes", "dimension": 13}, "too many codes"),
-        ("lock-gaussian", {"noise": -1}, "noise: -1"),
-        ("lock-gaussian", {"noise": float("nan")}, "noise: nan"),
-        ("diabolical-lock", {"horizon": 1}, "horizon: 1"),
-        ("diabolical-lock", {"noise": "pink"}, "'pink'"),
-        ("diabolical-lock", {"deviation": -1, "noise": "gaussian"}, "deviation"),
-        ("diabolical-lock", {"dimension": -1}, "dimension"),
-        ("diabolical-lock", {"death_reward": 11}, "dying at once"),
-        ("diabolical-lock", {"cost": -1}, "cost: -1.0 is negative"),
-        ("diabolical-lock", {"reward": 0}, "reward: 0.0 is not positive"),
-        ("diabolical-lock", {"deviation": -1}, "deviation: -1.0"),
-        ("diabolical-lock", {"dimension": "many"}, "dimension: .many. is no integer"),
-        ("lock", {"dimension": float("inf")}, "dimension: inf is no integer"),
-        ("lock-gaussian", {"rotate": "foo"}, "rotate=.foo. is neither true nor false"),
-        ("grid", {"rows": 1, "columns": 1}, "rows: 1 rows of 1 columns make 1 cells"),
-        ("grid", {"rows": 10**6, "columns": 10**6}, "not in 2..10000"),
-        ("grid", {"horizon": 0}, "horizon: 0 is below 1"),
-        ("grid", {"horizon": float("inf")}, "horizon=inf is no integer"),
-        ("grid", {"horizon": float("nan")}, "horizon=nan is no integer"),
-        ("grid", {"rows": 10**30}, "beyond 64 bits"),
-        ("grid", {"walls": 8}, "walls: 8"),
-        ("grid", {"flicker": 11, "rows": 5}, "flicker: 11"),
-    ],
+@with_rows(
+    "name, options, message",
+    ("lock", {"horizon": 0}, "horizon: 0"),
+    ("lock", {"dimension": -1}, "dimension: -1"),
+    ("lock", {"switch": 0.7}, "switch: 0.7"),
+    ("lock", {"actions": 1}, "actions: 1"),
+    ("lock", {"observations": "pixels"}, "'pixels'"),
+    ("lock", {"observations": "codes", "dimension": 13}, "too many codes"),
+    ("lock-gaussian", {"noise": -1}, "noise: -1"),
+    ("lock-gaussian", {"noise": float("nan")}, "noise: nan"),
+    ("diabolical-lock", {"horizon": 1}, "horizon: 1"),
+    ("diabolical-lock", {"noise": "pink"}, "'pink'"),
+    ("diabolical-lock", {"deviation": -1, "noise": "gaussian"}, "deviation"),
+    ("diabolical-lock", {"dimension": -1}, "dimension"),
+    ("diabolical-lock", {"death_reward": 11}, "dying at once"),
+    ("diabolical-lock", {"cost": -1}, "cost: -1.0 is negative"),
+    ("diabolical-lock", {"reward": 0}, "reward: 0.0 is not positive"),
+    ("diabolical-lock", {"deviation": -1}, "deviation: -1.0"),
+    ("diabolical-lock", {"dimension": "many"}, "dimension: .many. is no integer"),
+    ("lock", {"dimension": float("inf")}, "dimension: inf is no integer"),
+    ("lock-gaussian", {"rotate": "foo"}, "rotate=.foo. is neither true nor false"),
+    ("grid", {"rows": 1, "columns": 1}, "rows: 1 rows of 1 columns make 1 cells"),
+    ("grid", {"rows": 10**6, "columns": 10**6}, "not in 2..10000"),
+    ("grid", {"horizon": 0}, "horizon: 0 is below 1"),
+    ("grid", {"horizon": float("inf")}, "horizon=inf is no integer"),
+    ("grid", {"horizon": float("nan")}, "horizon=nan is no integer"),
+    ("grid", {"rows": 10**30}, "beyond 64 bits"),
+    ("grid", {"walls": 8}, "walls: 8"),
+    ("grid", {"flicker": 11, "rows": 5}, "flicker: 11"),
 )
 def test_options_out_of_range(name, options, message):
     refused(message, make, name, 0, **options)

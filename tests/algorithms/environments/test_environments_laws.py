@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from olivine.algorithms.classes.finite import TabularPolicy
 from olivine.algorithms.classes.protocols import MixedPolicy
@@ -83,7 +83,6 @@ def brute_value(model, policies, h, state):
     return value
 
 
-@settings(deadline=None, max_examples=40)
 @given(environments(), st.integers(0, 99))
 def test_policy_values_follow_the_definition(env, seed):
     policies = random_policies(env, np.random.default_rng(seed))
@@ -92,7 +91,6 @@ def test_policy_values_follow_the_definition(env, seed):
     assert truth.policy_value(policies) <= truth.optimal_value <= 1
 
 
-@settings(deadline=None, max_examples=30)
 @given(environments(max_horizon=2))
 def test_no_policy_beats_the_optimal_value(env):
     truth = env.truth
@@ -107,7 +105,6 @@ def test_no_policy_beats_the_optimal_value(env):
         assert value <= truth.optimal_value
 
 
-@settings(deadline=None, max_examples=40)
 @given(environments(), st.integers(0, 99))
 def test_truth_is_consistent_along_paths(env, seed):
     rng, truth = np.random.default_rng(seed), env.truth
@@ -149,7 +146,6 @@ def mean_of_laws(env, policies, path):
     return value
 
 
-@settings(deadline=None, max_examples=30)
 @given(environments(max_horizon=4), st.integers(0, 99))
 def test_laws_of_the_return_have_the_true_mean(env, seed):
     rng = np.random.default_rng(seed)
@@ -167,7 +163,6 @@ def test_laws_of_the_return_join_futures_of_different_scales():
         assert mean_of_laws(env, policies, ()) == value
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     environments(),
     st.sampled_from([1, 7, 10**6, 10**12, 10**20, 10**31]),
@@ -277,7 +272,6 @@ def test_rollouts_and_runs_have_the_law_of_single_episodes():
     assert same_law(actions, [tuple(p) for p in paths.tolist()]) > 1e-3
 
 
-@settings(deadline=None, max_examples=30)
 @given(environments(), st.integers(0, 99), st.integers(1, 3))
 def test_rolling_through_is_rolling_in_and_then_out(env, seed, level):
     """Its law is that of roll-outs after each path, paths as policies draw them."""

@@ -9,6 +9,7 @@ from olivine.algorithms.environments import names
 from olivine.reduction.family.environment import threesat
 from olivine.reduction.family.variants import Variant
 
+from tests.support.depth import with_rows
 from tests.support.refusals import refused
 
 gymnasium = pytest.importorskip("gymnasium", reason="Gymnasium is not installed")
@@ -108,22 +109,20 @@ def test_dictionaries_are_flattened_and_early_ends_stay():
     assert env.run([lambda x: np.zeros(len(x), int)] * 4, 3, rng()).mean_return == 1
 
 
-@pytest.mark.parametrize(
-    ("spoil", "more", "message"),
-    [
-        ("seed", {}, r"cannot be replayed: after reset\(seed=\d+\) and actions"),
-        ("reward", {}, r"step\(.\) after actions \[\] gave reward -5.0"),
-        ("", {"map_name": "4x4"}, "env is not an id"),
-        ("", {"actions": (0, 1)}, r"actions: \(0, 1\) are not some of \[-1, 0\]"),
-        ("", {"actions": ()}, "are not some of"),
-        ("nan", {}, r"\[\], step\(.\) gave reward nan; expected a finite"),
-        ("vector", {}, r"gave reward array.* one number; give `reward`, a function"),
-        ("hole", {}, r"step\(.\) gave observation .*nan.*; expected finite"),
-        ("old", {}, r"step\(.\) gave tuple of 4; expected a tuple of 5, .* wrap"),
-        ("", {"after_end": 2}, r"after_end: 2 is not in \[0, 1\]"),
-        ("", {"after_end": (0, 1)}, r"after_end: \(0, 1\) is not in"),
-        ("", {"replays": 0}, "replays: 0 is no positive integer"),
-    ],
+@with_rows(
+    "spoil, more, message",
+    ("seed", {}, r"cannot be replayed: after reset\(seed=\d+\) and actions"),
+    ("reward", {}, r"step\(.\) after actions \[\] gave reward -5.0"),
+    ("", {"map_name": "4x4"}, "env is not an id"),
+    ("", {"actions": (0, 1)}, r"actions: \(0, 1\) are not some of \[-1, 0\]"),
+    ("", {"actions": ()}, "are not some of"),
+    ("nan", {}, r"\[\], step\(.\) gave reward nan; expected a finite"),
+    ("vector", {}, r"gave reward array.* one number; give `reward`, a function"),
+    ("hole", {}, r"step\(.\) gave observation .*nan.*; expected finite"),
+    ("old", {}, r"step\(.\) gave tuple of 4; expected a tuple of 5, .* wrap"),
+    ("", {"after_end": 2}, r"after_end: 2 is not in \[0, 1\]"),
+    ("", {"after_end": (0, 1)}, r"after_end: \(0, 1\) is not in"),
+    ("", {"replays": 0}, "replays: 0 is no positive integer"),
 )
 def test_what_does_not_fit_is_refused(spoil, more, message):
     refused(message, olivine.from_gymnasium, Own(spoil), 2, **more)

@@ -19,7 +19,7 @@ from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.learning import registry
 from olivine.algorithms.learning.results import Evaluation
 
-from tests.support.depth import deep
+from tests.support.depth import deep, with_rows
 from tests.support.tabular import mdps
 
 HALF = Fraction(1, 2)
@@ -220,7 +220,6 @@ def test_episodes_too_long_and_states_that_are_none_are_refused():
         environment(Counter(), deterministic="transitions", state=lambda: [1])
     with pytest.raises(ValueError, match=r"gave tuple \(nan, 1\); expected no NaN"):
         environment(Counter(), deterministic="transitions", state=lambda: (math.nan, 1))
-    counter = Counter()
     env = environment(counter, deterministic="everything", state=lambda: 0)
     with pytest.raises(ValueError, match="lead to the same state, but"):
         env.draw((0, 1, "uniform"), 10, rng())
@@ -279,25 +278,23 @@ def test_a_limit_that_comes_during_a_step_stays_one():
         env.run([lowest] * 4, 3, rng())
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"horizon": 10**9}, r"horizon: 1000000000 is not in 1\.\.100000"),
-        ({"horizon": 2.0}, "horizon: 2.0 is no positive integer"),
-        ({"state": 3}, "state: 3 is no function and not 'observation'"),
-        ({"state": "hidden"}, "state: 'hidden' is no function"),
-        ({"codes": np.array([2, 0, 2])}, "codes: 0 is no positive integer"),
-        ({"codes": 2.0}, "codes: 2.0 is no positive integer"),
-        ({"codes": [2, 2]}, "codes: 2 numbers for 3 levels"),
-        ({"codes": None}, "codes, dimension: give exactly one"),
-        ({"codes": None, "dimension": 0}, "dimension: 0 is no positive integer"),
-        ({"replays": True}, "replays: True is no positive integer"),
-        ({"seed": -1}, "seed: -1 is no integer of at least 0"),
-        ({"seed": "a"}, "seed: 'a' is no integer of at least 0"),
-        ({"seed": 1.5}, "seed: 1.5 is no integer of at least 0"),
-        ({"state": math.nan}, "state: nan is no function and not 'observation'"),
-        ({"deterministic": "all"}, "deterministic: 'all' is none of nothing"),
-    ],
+@with_rows(
+    "more, message",
+    ({"horizon": 10**9}, r"horizon: 1000000000 is not in 1\.\.100000"),
+    ({"horizon": 2.0}, "horizon: 2.0 is no positive integer"),
+    ({"state": 3}, "state: 3 is no function and not 'observation'"),
+    ({"state": "hidden"}, "state: 'hidden' is no function"),
+    ({"codes": np.array([2, 0, 2])}, "codes: 0 is no positive integer"),
+    ({"codes": 2.0}, "codes: 2.0 is no positive integer"),
+    ({"codes": [2, 2]}, "codes: 2 numbers for 3 levels"),
+    ({"codes": None}, "codes, dimension: give exactly one"),
+    ({"codes": None, "dimension": 0}, "dimension: 0 is no positive integer"),
+    ({"replays": True}, "replays: True is no positive integer"),
+    ({"seed": -1}, "seed: -1 is no integer of at least 0"),
+    ({"seed": "a"}, "seed: 'a' is no integer of at least 0"),
+    ({"seed": 1.5}, "seed: 1.5 is no integer of at least 0"),
+    ({"state": math.nan}, "state: nan is no function and not 'observation'"),
+    ({"deterministic": "all"}, "deterministic: 'all' is none of nothing"),
 )
 def test_arguments_out_of_range_are_named(more, message):
     with pytest.raises(ValueError, match=message):
@@ -398,13 +395,11 @@ def by_seed(share):
 
 
 @pytest.mark.parametrize("share", [20, 50])
-@pytest.mark.parametrize(
-    ("declared", "spoil", "what"),
-    [
-        ("everything", lambda f: (f[0] % 4 + 1, f[1]), "observation"),
-        ("everything", lambda f: (f[0], 0.125), "reward"),
-        ("rewards", lambda f: (f[0], 0.125), "reward"),
-    ],
+@with_rows(
+    "declared, spoil, what",
+    ("everything", lambda f: (f[0] % 4 + 1, f[1]), "observation"),
+    ("everything", lambda f: (f[0], 0.125), "reward"),
+    ("rewards", lambda f: (f[0], 0.125), "reward"),
 )
 def test_a_process_that_differs_on_replay_is_found_out(share, declared, spoil, what):
     def spoilt(s, found):
@@ -451,17 +446,15 @@ def test_what_is_not_known_is_said():
         olivine.learn("valor", environment(counter), parameters="practical")
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"codes": 5, "dimension": 2}, "give exactly one"),
-        ({}, "give exactly one"),
-        ({"codes": [5, 5]}, "2 numbers for 4 levels"),
-        ({"codes": 5, "deterministic": "all"}, "'all' is none of nothing"),
-        ({"codes": 5, "state": "seen"}, "no function and not 'observation'"),
-        ({"codes": 5, "features": np.eye(3)}, "3 rows for"),
-        ({"codes": 5, "states": 0}, "states"),
-    ],
+@with_rows(
+    "more, message",
+    ({"codes": 5, "dimension": 2}, "give exactly one"),
+    ({}, "give exactly one"),
+    ({"codes": [5, 5]}, "2 numbers for 4 levels"),
+    ({"codes": 5, "deterministic": "all"}, "'all' is none of nothing"),
+    ({"codes": 5, "state": "seen"}, "no function and not 'observation'"),
+    ({"codes": 5, "features": np.eye(3)}, "3 rows for"),
+    ({"codes": 5, "states": 0}, "states"),
 )
 def test_arguments_out_of_range_are_refused(more, message):
     counter = Counter()
@@ -494,25 +487,17 @@ def test_algorithms_learn_a_simulator(algorithm):
     assert env.run(result.policies, 5, rng()).mean_return == Fraction(1, 2)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda e: olivine.learn("valr", e), "did you mean 'valor'"),
-        (lambda e: olivine.learn("valor", e, n_tran=3), "did you mean 'n_train'"),
-        (
-            lambda e: olivine.learn("valor", object()),
-            "object, which lacks name, horizon",
-        ),
-        (lambda e: olivine.learn("valor", e, "trees"), "'trees' is none of tabular"),
-        (
-            lambda e: olivine.learn("valor", e, (1, 2)),
-            "G, a value class: int lacks admit",
-        ),
-        (lambda e: olivine.learn("valor", e, epsilon=2), "epsilon"),
-        (lambda e: olivine.learn("lsvee", e, "tabular"), "take finite"),
-        (lambda e: olivine.learn("valor", e.name), r"olivine.make\('tabular', seed\)"),
-        (lambda e: olivine.learn("valor", e, seed=-1), "seed: -1 is no integer"),
-    ],
+@with_rows(
+    "call, message",
+    (lambda e: olivine.learn("valr", e), "did you mean 'valor'"),
+    (lambda e: olivine.learn("valor", e, n_tran=3), "did you mean 'n_train'"),
+    (lambda e: olivine.learn("valor", object()), "object, which lacks name, horizon"),
+    (lambda e: olivine.learn("valor", e, "trees"), "'trees' is none of tabular"),
+    (lambda e: olivine.learn("valor", e, (1, 2)), "G, a value class: int lacks admit"),
+    (lambda e: olivine.learn("valor", e, epsilon=2), "epsilon"),
+    (lambda e: olivine.learn("lsvee", e, "tabular"), "take finite"),
+    (lambda e: olivine.learn("valor", e.name), r"olivine.make\('tabular', seed\)"),
+    (lambda e: olivine.learn("valor", e, seed=-1), "seed: -1 is no integer"),
 )
 def test_learn_names_what_is_wrong(call, message):
     with pytest.raises(ValueError, match=message):

@@ -4,9 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 import olivine
-import pytest
 from olivine.algorithms.environments.to_gym import stepper
 from olivine.algorithms.mdp.tabular import TabularMDP
+
+from tests.support.depth import with_rows
 
 MDP = TabularMDP.from_lists(
     [
@@ -19,14 +20,12 @@ MDP = TabularMDP.from_lists(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("actions", "seen", "paid"),
-    [
-        ((0, 0), (1, None), (0, 1 / 4)),
-        ((0, 1), (1, None), (0, 3 / 8)),
-        ((1, 0), (2, None), (1 / 8, 1 / 2)),
-        ((1, 2), (2, None), (1 / 8, 3 / 4)),
-    ],
+@with_rows(
+    "actions, seen, paid",
+    ((0, 0), (1, None), (0, 1 / 4)),
+    ((0, 1), (1, None), (0, 3 / 8)),
+    ((1, 0), (2, None), (1 / 8, 1 / 2)),
+    ((1, 2), (2, None), (1 / 8, 3 / 4)),
 )
 def test_an_action_of_an_mdp_pays_its_own_reward(actions, seen, paid):
     played = stepper(MDP)

@@ -5,11 +5,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from olivine.algorithms.exact.arrays import END, exact_sum
 from olivine.algorithms.exact.data import EmpiricalMeasure, pool
 
+from tests.support.depth import with_rows
 from tests.support.refusals import refused
 
 counts = st.one_of(
@@ -33,7 +34,6 @@ def measures(draw, max_rows=6, full=True):
 
 
 @given(measures())
-@settings(deadline=None, max_examples=60)
 def test_probabilities_are_correctly_rounded(data):
     for p, w in zip(data.probabilities, data.weights.tolist(), strict=True):
         assert p == float(Fraction(w, data.total_weight))
@@ -43,7 +43,6 @@ def test_probabilities_are_correctly_rounded(data):
 
 
 @given(measures())
-@settings(deadline=None, max_examples=60)
 def test_merging_changes_no_expectation(data):
     merged = data.merged()
     table = [Fraction(1, 7), Fraction(2, 7), Fraction(1)]
@@ -67,7 +66,6 @@ def test_merging_changes_no_expectation(data):
 
 
 @given(st.lists(measures(), min_size=1, max_size=4))
-@settings(deadline=None, max_examples=60)
 def test_pooling_is_the_mixture(parts):
     table = [Fraction(0), Fraction(1, 3), Fraction(1)]
     means = [m.expectation_exact(m.at(table)) for m in parts]
@@ -83,7 +81,6 @@ def test_pooling_is_the_mixture(parts):
 
 
 @given(measures())
-@settings(deadline=None, max_examples=40)
 def test_float_and_exact_expectations_agree(data):
     table = [Fraction(1, 3), Fraction(0), Fraction(5, 7)]
     exact = data.expectation_exact(data.at(table))
@@ -134,33 +131,28 @@ def test_arrays_are_read_only():
             column[0] = 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"observations": []}, "observations: empty"),
-        ({"observations": [0, -1]}, "observations, row 1: negative code"),
-        ({"observations": [0.5, 1.5]}, "observations: expected integer codes"),
-        ({"observations": [True, False]}, "observations: expected integer codes"),
-        ({"observations": np.array([[1.0], [np.nan]])}, "observations, row 1: NaN"),
-        ({"observations": np.array([[1.0], [np.inf]])}, "observations, row 1"),
-        ({"observations": np.array([2**63], dtype=np.uint64)}, "row 0: code beyond"),
-        ({"observations": [0, 1], "weights": [1, -2]}, "weights, row 1: negative"),
-        ({"observations": [0, 1], "weights": [0, 0]}, "weights: all are zero"),
-        ({"observations": [0, 1], "weights": [1, 0.5]}, "weights, row 1: 0.5 is no"),
-        ({"observations": [0, 1], "weights": [1, np.nan]}, "weights, row 1"),
-        ({"observations": [0, 1], "weights": [1]}, "weights: expected shape"),
-        ({"observations": [0, 1], "draws": 0}, "draws"),
-        ({"observations": [0, 1], "actions": [0]}, "actions: expected"),
-        ({"observations": [0, 1], "actions": [0, -1]}, "actions, row 1"),
-        ({"observations": [0, 1], "rewards": [0, np.inf]}, "rewards, row 1: NaN"),
-        ({"observations": [0, 1], "rewards": [0, "x"]}, "rewards: not real"),
-        ({"observations": [0, 1], "next_observations": [0, -2]}, "next_observ.*row 1"),
-        ({"observations": [0], "next_observations": [0, 1]}, "next_observations"),
-        (
-            {"observations": [0], "next_observations": np.zeros((1, 2))},
-            "next_observations",
-        ),
-    ],
+@with_rows(
+    "arguments, message",
+    ({"observations": []}, "observations: empty"),
+    ({"observations": [0, -1]}, "observations, row 1: negative code"),
+    ({"observations": [0.5, 1.5]}, "observations: expected integer codes"),
+    ({"observations": [True, False]}, "observations: expected integer codes"),
+    ({"observations": np.array([[1.0], [np.nan]])}, "observations, row 1: NaN"),
+    ({"observations": np.array([[1.0], [np.inf]])}, "observations, row 1"),
+    ({"observations": np.array([2**63], dtype=np.uint64)}, "row 0: code beyond"),
+    ({"observations": [0, 1], "weights": [1, -2]}, "weights, row 1: negative"),
+    ({"observations": [0, 1], "weights": [0, 0]}, "weights: all are zero"),
+    ({"observations": [0, 1], "weights": [1, 0.5]}, "weights, row 1: 0.5 is no"),
+    ({"observations": [0, 1], "weights": [1, np.nan]}, "weights, row 1"),
+    ({"observations": [0, 1], "weights": [1]}, "weights: expected shape"),
+    ({"observations": [0, 1], "draws": 0}, "draws"),
+    ({"observations": [0, 1], "actions": [0]}, "actions: expected"),
+    ({"observations": [0, 1], "actions": [0, -1]}, "actions, row 1"),
+    ({"observations": [0, 1], "rewards": [0, np.inf]}, "rewards, row 1: NaN"),
+    ({"observations": [0, 1], "rewards": [0, "x"]}, "rewards: not real"),
+    ({"observations": [0, 1], "next_observations": [0, -2]}, "next_observ.*row 1"),
+    ({"observations": [0], "next_observations": [0, 1]}, "next_observations"),
+    ({"observations": [0], "next_observations": np.zeros((1, 2))}, "next_observations"),
 )
 def test_bad_input_is_named(arguments, message):
     refused(message, EmpiricalMeasure, **arguments)

@@ -10,7 +10,7 @@ from olivine.algorithms.exact.multinomial import binomial, multinomial, multinom
 from scipy import stats
 from scipy.special import ndtr
 
-from tests.support.depth import deep
+from tests.support.depth import deep, with_rows
 
 SIZES = st.one_of(
     st.integers(0, 50),
@@ -35,7 +35,6 @@ def test_counts_sum_to_n_and_empty_cells_stay_empty(n, weights, seed):
     assert counts.dtype == (np.int64 if n <= 2**63 - 1 else object)
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.tuples(SIZES, st.lists(st.integers(0, 9), min_size=3, max_size=3))),
     st.integers(0, 99),
@@ -62,9 +61,8 @@ def step_law(n, weight, total):
     return mean + offsets, np.diff(ndtr(edges))
 
 
-@pytest.mark.parametrize(
-    ("n", "weight", "total"),
-    [(2**16, 1, 2), (2**18, 1, 7), (2**20, 1, 60), (10**9, 17, 10**6)],
+@with_rows(
+    "n, weight, total", (2**16, 1, 2), (2**18, 1, 7), (2**20, 1, 60), (10**9, 17, 10**6)
 )
 def test_distance_of_the_normal_step(n, weight, total):
     ks, step = step_law(n, weight, total)
@@ -85,14 +83,12 @@ def chi_square(samples, law):
     return stats.chisquare(found[kept], expected[kept] * len(samples)).pvalue
 
 
-@pytest.mark.parametrize(
-    ("n", "weight", "total"),
-    [
-        (30, 1, 3),
-        (2**33, 2, 5),  # normal step
-        (2**40, 7, 2**40),  # occupied boxes
-        (10**12, 999_999_999_998, 10**12),  # by symmetry
-    ],
+@with_rows(
+    "n, weight, total",
+    (30, 1, 3),
+    (2**33, 2, 5),  # normal step
+    (2**40, 7, 2**40),  # occupied boxes
+    (10**12, 999_999_999_998, 10**12),  # by symmetry
 )
 def test_binomials_have_their_law(n, weight, total):
     rng = np.random.default_rng(5)
@@ -160,19 +156,17 @@ def test_large_counts_stay_within_deviations_of_their_means():
             assert abs(count - mean) <= 8 * (math.isqrt(mean) + 3)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda rng: multinomial(-1, [1], rng), "counts, row 0: negative"),
-        (lambda rng: multinomial(3, [0, 0], rng), "row 0: none is positive"),
-        (lambda rng: multinomial(3, [2, -1], rng), "weights, row 1: negative"),
-        (lambda rng: multinomial(3, [0.5, 0.5], rng), "no integer count"),
-        (lambda rng: multinomial_rows([1, 1], np.array([[1], [0]]), rng), "row 1"),
-        (lambda rng: multinomial_rows([1], np.array([[1], [1]]), rng), "shape"),
-        (lambda rng: multinomial_rows([1, 1], np.array([[1], [-1]]), rng), "row 1"),
-        (lambda rng: binomial(-1, 1, 2, rng), "n: -1"),
-        (lambda rng: binomial(1, 3, 2, rng), "3 of 2"),
-    ],
+@with_rows(
+    "call, message",
+    (lambda rng: multinomial(-1, [1], rng), "counts, row 0: negative"),
+    (lambda rng: multinomial(3, [0, 0], rng), "row 0: none is positive"),
+    (lambda rng: multinomial(3, [2, -1], rng), "weights, row 1: negative"),
+    (lambda rng: multinomial(3, [0.5, 0.5], rng), "no integer count"),
+    (lambda rng: multinomial_rows([1, 1], np.array([[1], [0]]), rng), "row 1"),
+    (lambda rng: multinomial_rows([1], np.array([[1], [1]]), rng), "shape"),
+    (lambda rng: multinomial_rows([1, 1], np.array([[1], [-1]]), rng), "row 1"),
+    (lambda rng: binomial(-1, 1, 2, rng), "n: -1"),
+    (lambda rng: binomial(1, 3, 2, rng), "3 of 2"),
 )
 def test_refusals(call, message):
     with pytest.raises(ValueError, match=message):

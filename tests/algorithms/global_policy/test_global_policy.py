@@ -28,14 +28,11 @@ from olivine.algorithms.global_policy.algorithm import (
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.events import Descending, Entered
 from olivine.algorithms.oracles.multi import multi
+from olivine.claims import global_policy_cases
 from olivine.claims.global_policy import chosen_sizes, constants, drawn, monitored
-from olivine.claims.global_policy_cases import (
-    ScriptedEnvironment,
-    pruned_then_learned,
-    stale,
-)
 from olivine.claims.instances import known_values
 
+from tests.support.depth import with_rows
 from tests.support.global_policy import practical, premises
 from tests.support.learning import check_share
 
@@ -107,9 +104,7 @@ def test_what_the_analysis_claims_holds(
 
 
 @pytest.mark.parametrize("kind", ["tabular", "finite"])
-@pytest.mark.parametrize(
-    "count", [3, pytest.param(100, marks=pytest.mark.long)], ids=["few", "many"]
-)
+@with_rows("count", 3, pytest.param(100, marks=pytest.mark.long), ids=["few", "many"])
 def test_epsilon_optimal_in_a_share_of_1_minus_delta(kind, count) -> None:
     def run(seed):
         made = drawn(seed, kind, states=2 + seed % 2, actions=2 + seed // 2 % 2)
@@ -146,7 +141,7 @@ def test_levels_end_and_every_trajectory_is_counted() -> None:
 
 
 def test_a_pruned_path_is_tested_again_and_learned() -> None:
-    made, log = pruned_then_learned(), Log()
+    made, log = global_policy_cases.pruned_then_learned(), Log()
     run = monitored(made, constants(made), 0, observers=[log])
     q, p, s = (0,), (1,), (2,)
     assert log.events == [
@@ -233,7 +228,7 @@ def test_no_rounding_decides_a_test(more, learned) -> None:
         ((1,), False): [(1, 0, zero, at_p), (2, 0, zero, 1 - at_p)],
     }
     made = Instance(
-        ScriptedEnvironment(env, either | other | tests),
+        global_policy_cases.ScriptedEnvironment(env, either | other | tests),
         ValueClassByLevel([TabularValueClass(1), FiniteValueClass([[0.0, 1.0, 0.0]])]),
         PolicyClassByLevel([TabularPolicyClass(n, 2) for n in (1, 3)]),
     )
@@ -289,7 +284,7 @@ def test_tests_use_the_values_that_the_listing_says() -> None:
 def test_a_learned_path_can_be_worse_for_a_while() -> None:
     """Erratum 18: not at all times, but on each return."""
     parameters = chosen_sizes("theorem", 3, 4, 3)
-    made = stale(parameters)
+    made = global_policy_cases.stale(parameters)
     truth, q, losses = made.environment.truth, (0,), []
 
     def watch(fit):

@@ -29,12 +29,12 @@ from olivine.claims.global_policy_cases import (
     worst_permitted,
 )
 
+from tests.support.depth import with_rows
 from tests.support.global_policy import premises
 
 LONG_5 = pytest.param(5, marks=pytest.mark.long)  # quick: the ledger's claims
 
 
-@settings(deadline=None, max_examples=30)
 @given(
     st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=1000),
     st.integers(1, 6),
@@ -79,15 +79,13 @@ def test_printed_constants_do_not(h) -> None:
         assert p.guarantee is None  # g* may be infeasible
 
 
-@pytest.mark.parametrize(
-    ("chosen", "message"),
-    [
-        ({"n_test": 0}, "n_test: 0"),
-        ({"tau_val": 0}, "tau_val: 0"),
-        ({"slack": -1}, "slack: -1"),
-        ({"T_max": 1.5}, "T_max: 1.5"),
-        ({"eps_feas": math.nan}, "nan"),
-    ],
+@with_rows(
+    "chosen, message",
+    ({"n_test": 0}, "n_test: 0"),
+    ({"tau_val": 0}, "tau_val: 0"),
+    ({"slack": -1}, "slack: -1"),
+    ({"T_max": 1.5}, "T_max: 1.5"),
+    ({"eps_feas": math.nan}, "nan"),
 )
 def test_bad_practical_parameters(chosen, message) -> None:
     with pytest.raises(ValueError, match=message):

@@ -24,6 +24,9 @@ from olivine.algorithms.learning.problem import Problem
 from olivine.claims.global_policy import constants
 from olivine.claims.instances import known_values
 
+from tests.support.depth import with_rows
+from tests.support.records import recorded
+
 QUARTER, MOST = Fraction(1, 4), Fraction(9, 10)
 Q, P, S = (0,), (1,), (2,)
 
@@ -43,35 +46,19 @@ def record():
     )  # fmt: skip
     policies = [TabularPolicyClass(1, 3), TabularPolicyClass(3, 3)]
     made = Instance(env, known_values(env), PolicyClassByLevel(policies))
-    p, events = constants(made), []
-    given_ = made.environment, made.values, made.policies, p
-    result = global_policy(*given_, np.random.default_rng(0), observers=[events.append])
-    return made, p, events, result
+    problem, rng = Problem(env, made.values, made.policies), np.random.default_rng(0)
+    review = GlobalPolicyMonitors
+    return made, recorded(global_policy, problem, constants(made), review, rng)
 
 
-def replayed(made, p, events, result):
-    monitors = GlobalPolicyMonitors(
-        Problem(made.environment, made.values, made.policies), p
-    )
-    for event in events:
-        monitors(event)
-    return monitors.reports(result)
-
-
-def failing(change, **changed):
+def failing(change=list, **changed):
     """Names of the monitors that do not hold after a change."""
-    made, p, events, result = record()
-    reports = replayed(made, p, change(events), replace(result, **changed))
-    return [name for name, report in reports.items() if report.holds is False]
-
-
-def same(events):
-    return events
+    return record()[1].failing(change, **changed)
 
 
 def number(kind, index):
     """Where the events of a kind are, and the one of an index among them."""
-    return [i for i, e in enumerate(record()[2]) if isinstance(e, kind)][index]
+    return [i for i, e in enumerate(record()[1].events) if isinstance(e, kind)][index]
 
 
 def changed(kind, index, **fields):
@@ -95,8 +82,9 @@ def root(action):
 
 
 def test_the_record_is_clean() -> None:
-    made, p, events, result = record()
-    assert all(report.holds for report in replayed(made, p, events, result).values())
+    _, run = record()
+    events = run.events
+    assert all(report.holds for report in run.reports().values())
     returns = [e for e in events if isinstance(e, Return)]
     assert [(w.path, w.outcome) for w in returns] == [
         (Q, "learned"), (P, "pruned"), (S, "learned"), ((), "learned"),
@@ -132,18 +120,16 @@ def training(shift=Fraction(0)):
 
 
 @pytest.mark.parametrize("share", [Fraction(9, 10), Fraction(11, 10)])
-@pytest.mark.parametrize(
-    ("name", "first"),
-    [
-        ("data", "values on D,"),
-        ("learned_data", "values on D',"),
-        ("mean", "return on D,"),
-        ("learned_mean", "return on D',"),
-    ],
+@with_rows(
+    "name, first",
+    ("data", "values on D,"),
+    ("learned_data", "values on D',"),
+    ("mean", "return on D,"),
+    ("learned_mean", "return on D',"),
 )
 def test_deviation_bounds_of_tests(name, first, share) -> None:
-    made, p, events, result = record()
-    tau = p.tau_val * share
+    _, run = record()
+    tau = run.parameters.tau_val * share
     if "data" in name:
         # Values of G = {g*} are one at both observations: put mass on z instead.
         weights = [int(10**30 * (1 - w)) // 2 for w in [tau / (MOST - QUARTER)] * 2]
@@ -153,21 +139,20 @@ def test_deviation_bounds_of_tests(name, first, share) -> None:
         )
     else:
         new = QUARTER + tau
-    tampered = changed(Comparison, 0, **{name: new})(events)
-    report = replayed(made, p, tampered, result)["event"]
+    report = run.reports(changed(Comparison, 0, **{name: new}))["event"]
     assert report.holds is (share < 1)
     assert share < 1 or report.first.startswith(first)
 
 
 @pytest.mark.parametrize("share", [Fraction(9, 10), Fraction(11, 10)])
 def test_deviation_bound_of_training_sets(share) -> None:
-    made, p, events, result = record()
-    (first,) = events[number(Refit, 0)].data
+    _, run = record()
+    p = run.parameters
+    (first,) = run.events[number(Refit, 0)].data
     assert first.actions is not None
     for off, holds in ((Fraction(0), True), (share * p.tau_pol, share < 1)):
         new = (training(off * 4 / 3),)  # K shift / 4 = off
-        tampered = changed(Refit, 0, data=new)(events)
-        report = replayed(made, p, tampered, result)["event"]
+        report = run.reports(changed(Refit, 0, data=new))["event"]
         assert report.holds is holds
     assert share < 1 or report.first.startswith("policies on D_q")
 
@@ -178,7 +163,7 @@ def slightly(number):
 
 
 def test_feasibility_of_the_optimal_values() -> None:
-    p = record()[1]
+    p = record()[1].parameters
     within, beyond = slightly(p.excess(2))
     assert "gstar-feasible" not in failing(
         changed(Comparison, 0, learned_mean=QUARTER - within)
@@ -202,7 +187,7 @@ def mixed(share):
 
 def test_where_testlearned_is_true_the_policy_must_be_good() -> None:
     """At s, compared with q: loses more than the test allows, then less."""
-    p = record()[1]
+    p = record()[1].parameters
     loses = [loss / MOST for loss in slightly(p.tested_loss(2))]
     for share, found in zip(loses, (False, True), strict=True):
         names = failing(
@@ -217,11 +202,11 @@ def test_where_testlearned_is_true_the_policy_must_be_good() -> None:
 
 
 def test_the_same_state_must_pass_and_a_fit_be_feasible_and_good():
-    assert failing(changed(Comparison, 0, same=False)) == ["same-state"]
-    p = record()[1]
-    assert failing(changed(Refit, 1, feasible=False)) == ["feasible"]
+    assert failing(changed(Comparison, 0, same=False)) == {"same-state"}
+    p = record()[1].parameters
+    assert failing(changed(Refit, 1, feasible=False)) == {"feasible"}
     for share, found in zip(
-        [loss / MOST for loss in slightly(p.fit_loss)], ([], ["fit"]), strict=True
+        [loss / MOST for loss in slightly(p.fit_loss)], (set(), {"fit"}), strict=True
     ):
         assert failing(changed(Refit, 1, policies=(None, mixed(share)))) == found
 
@@ -229,32 +214,37 @@ def test_the_same_state_must_pass_and_a_fit_be_feasible_and_good():
 @pytest.mark.parametrize("name", ["learned-quality", "pruned-quality"])
 def test_policies_must_be_good_on_each_return(name) -> None:
     """At s, as a learned path, and as a pruned one."""
-    p = record()[1]
+    p = record()[1].parameters
     bound = p.phi(2) if name == "learned-quality" else p.tested_loss(2)
     sets = {"learned": (Q,), "pruned": (S,)}
     if name == "learned-quality":
         sets = {"learned": (Q, S), "pruned": (P,)}
-    for loss, found in zip(slightly(bound), ([], [name]), strict=True):
+    for loss, found in zip(slightly(bound), (set(), {name}), strict=True):
         policies = (root(2), mixed(loss / MOST))
         assert failing(changed(Return, 2, policies=policies, **sets)) == found
 
 
 def test_pruned_paths_are_counted() -> None:
-    made, p, events, result = record()
-    few = GlobalPolicyParameters(**vars(p) | {"M": 1, "K": 2, "slack": Fraction(1)})
-    (step,) = [e for e in events if isinstance(e, Return) and e.path == S]
+    _, run = record()
+    few = {"M": 1, "K": 2, "slack": Fraction(1)}
+    few = GlobalPolicyParameters(**vars(run.parameters) | few)
+    (step,) = [e for e in run.events if isinstance(e, Return) and e.path == S]
     for paths, holds in (((P, S), True), ((Q, P, S), False)):
         returned = [replace(step, pruned=paths)]
-        assert replayed(made, few, returned, result)["pruned-paths"].holds is holds
+        reports = run.reports(lambda _, returned=returned: returned, few)
+        assert reports["pruned-paths"].holds is holds
 
 
 def test_claims_bind_where_they_are_proved() -> None:
     """By the bounds alone; by induction over levels; by chance; premises."""
-    made, p, _, _ = record()
+    made, run = record()
     free = GlobalPolicyPracticalParameters(0.3, 0.1, 2, 3, 2)
-    kinds = {"theorem": p, "paper": constants(made, "paper"), "practical": free}
-    problem = Problem(made.environment, made.values, made.policies)
-    found = {k: GlobalPolicyMonitors(problem, q).scopes() for k, q in kinds.items()}
+    kinds = {
+        "theorem": run.parameters,
+        "paper": constants(made, "paper"),
+        "practical": free,
+    }
+    found = {k: run.review(run.problem, q).scopes() for k, q in kinds.items()}
     premises = {"event", "oracles", "realizable", "complete"}
     alone = {"gstar-feasible", "tested-policy", "fit"}
     for kind, by_name in found.items():
@@ -269,8 +259,8 @@ def test_claims_bind_where_they_are_proved() -> None:
 
 
 def test_what_the_result_says_is_checked() -> None:
-    assert failing(same) == []
-    assert failing(same, event_failed=True) == ["feasible"]
+    assert failing() == set()
+    assert failing(event_failed=True) == {"feasible"}
     m, k, h = 2, 3, 2
     bounds = {"csc": m * m * h, "lp": m * 3 * m**2 * h * k, "multi": m * h}
-    assert record()[1].call_bounds == bounds
+    assert record()[1].parameters.call_bounds == bounds

@@ -7,7 +7,6 @@ import copy
 import json
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,43 +25,29 @@ from olivine.algorithms.learning.events import (
     NewPolicies,
 )
 from olivine.algorithms.learning.learn import learn
-from olivine.algorithms.learning.problem import Problem
-from olivine.algorithms.learning.results import LearningResult
 from olivine.algorithms.oracles.ledger import Ledger, guard, unguard
+
+from tests.support.records import Record, recorded
 
 every = pytest.mark.parametrize("name", registry.names())
 
 
 @dataclass
-class Record:
-    """A run at the theorem's constants, with all that was said of it."""
+class Made(Record):
+    """A run at the theorem's constants."""
 
     entry: registry.Algorithm
-    problem: Problem
-    parameters: Any
-    events: list[Any]
-    result: LearningResult
     ledger: Ledger
-
-    def reports(self, events=None, **changed):
-        """What fresh monitors say of the record, events or the result changed."""
-        review = self.entry.parts.review(self.problem, self.parameters)
-        for event in self.events if events is None else events:
-            review(event)
-        return review.reports(replace(self.result, **changed))
-
-    def failing(self, **changed):
-        return {n for n, r in self.reports(**changed).items() if r.holds is False}
 
 
 def environment():
     return make("random-finite", 3, states=2, actions=2, horizon=2)
 
 
-kept: dict[str, Record] = {}
+kept: dict[str, Made] = {}
 
 
-def record(name) -> Record:
+def record(name) -> Made:
     """Make it once, with guarded classes, of an algorithm that was declared."""
     if name not in kept:
         entry, env = registry.get(name), environment()
@@ -74,12 +59,11 @@ def record(name) -> Record:
         parameters = entry.parts.parameters(task, problem)
         names = ("values", "policies") if entry.default_classes == "tabular" else ()
         classes = {n: c and guard(c) for n in names if (c := getattr(problem, n))}
-        given, events = replace(problem, **classes).arguments, []
+        guarded, parts = replace(problem, **classes), entry.parts
         with Ledger() as ledger:
-            result = entry.parts.learn(
-                *given, parameters, rng, observers=[events.append]
-            )
-        kept[name] = Record(entry, problem, parameters, events, result, ledger)
+            made = recorded(parts.learn, guarded, parameters, parts.review, rng)
+        made = Made(**vars(made) | {"problem": problem}, entry=entry, ledger=ledger)
+        kept[name] = made
     return kept[name]
 
 
@@ -206,7 +190,7 @@ TAMPERINGS = [  # (algorithms, tampering, monitor that must see it; None: none)
 )
 def test_a_tampered_record_is_noticed(name, tampering, monitor) -> None:
     made = record(name)
-    found = {n for n, r in made.reports(tampering(made)).items() if r.holds is False}
+    found = made.failing(lambda _: tampering(made))
     assert found == ({monitor} if monitor else set())
 
 

@@ -28,6 +28,7 @@ from olivine.algorithms.learning.problem import Frame, Problem
 from olivine.algorithms.learning.tasks import by_kind, declare
 from olivine.reduction.family.environment import threesat
 
+from tests.support.depth import with_rows
 from tests.support.refusals import refused
 
 
@@ -85,19 +86,17 @@ def test_a_declaration_gives_defaults_json_and_settings():
     }
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"n": 0}, "n: 0 is no positive integer"),
-        ({"n": True}, "n: True is no positive integer"),
-        ({"n": None}, "n: None is no positive integer"),
-        ({"share": 0}, "share: 0 is not positive"),
-        ({"share": "many"}, "share: 'many' is no finite number"),
-        ({"share": None}, "share: None is no finite number"),
-        ({"slack": -1}, "slack: -1 is negative"),
-        ({"loud": 1}, "loud: 1 is neither true nor false"),
-        ({"algorithm": "valor"}, "algorithm: 'valor' has no constants here"),
-    ],
+@with_rows(
+    "change, message",
+    ({"n": 0}, "n: 0 is no positive integer"),
+    ({"n": True}, "n: True is no positive integer"),
+    ({"n": None}, "n: None is no positive integer"),
+    ({"share": 0}, "share: 0 is not positive"),
+    ({"share": "many"}, "share: 'many' is no finite number"),
+    ({"share": None}, "share: None is no finite number"),
+    ({"slack": -1}, "slack: -1 is negative"),
+    ({"loud": 1}, "loud: 1 is neither true nor false"),
+    ({"algorithm": "valor"}, "algorithm: 'valor' has no constants here"),
 )
 def test_declarations_check(change, message) -> None:
     refused(message, ToyChoice, *SIZES, **change)

@@ -11,6 +11,8 @@ from olivine.algorithms.learning import learn as learning
 from olivine.algorithms.learning.learn import LearningWarning
 from olivine.algorithms.learning.results import Evaluation, doubts
 
+from tests.support.depth import with_rows
+
 
 class Faint:
     """Pays 1/10 for each of two actions of 1, in half of the episodes."""
@@ -43,18 +45,16 @@ def test_an_accuracy_that_every_policy_has_is_noted() -> None:
     assert "notes" not in fine.to_json()
 
 
-@pytest.mark.parametrize(
-    ("estimate", "epsilon", "played", "said"),
-    [
-        (Fraction(13, 10), 0.01, None, ["is outside [0, 1]"]),
-        (Fraction(-1, 10), 0.01, None, ["is outside [0, 1]"]),
-        (Fraction(1), 0.01, None, []),
-        (None, 0.01, Evaluation(0.0, 0.0, 9), ["0.01 is more than what the policies"]),
-        (Fraction(1, 2), 0.1, Evaluation(0.4, 0.02, 9), ["0.5, but the policies get"]),
-        (Fraction(1, 2), 0.1, Evaluation(0.4, 0.03, 9), []),
-        (Fraction(1, 2), 0.39, Evaluation(0.4, 0.0, 9), ["0.5, but the policies get"]),
-        (Fraction(1, 2), 0.41, Evaluation(0.4, 0.01, 9), []),
-    ],
+@with_rows(
+    "estimate, epsilon, played, said",
+    (Fraction(13, 10), 0.01, None, ["is outside [0, 1]"]),
+    (Fraction(-1, 10), 0.01, None, ["is outside [0, 1]"]),
+    (Fraction(1), 0.01, None, []),
+    (None, 0.01, Evaluation(0.0, 0.0, 9), ["0.01 is more than what the policies"]),
+    (Fraction(1, 2), 0.1, Evaluation(0.4, 0.02, 9), ["0.5, but the policies get"]),
+    (Fraction(1, 2), 0.1, Evaluation(0.4, 0.03, 9), []),
+    (Fraction(1, 2), 0.39, Evaluation(0.4, 0.0, 9), ["0.5, but the policies get"]),
+    (Fraction(1, 2), 0.41, Evaluation(0.4, 0.01, 9), []),
 )
 def test_estimates_are_held_against_plays(estimate, epsilon, played, said) -> None:
     found = doubts(faint(), estimate, epsilon, played)

@@ -4,11 +4,12 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 from olivine.algorithms.environments.finite_makers import from_lists
 from olivine.algorithms.learning.events import EventFailedError
 from olivine.algorithms.learning.metaalg import metaalg
 from olivine.algorithms.learning.monitors import chance_of_unlearned
+
+from tests.support.depth import with_rows
 
 HALF = Fraction(1, 2)
 EPS = Fraction(1, 5)
@@ -66,7 +67,7 @@ def test_an_estimate_is_accepted_up_to_half_epsilon_above_the_return():
     assert env.trajectories == 10
 
 
-def test_paths_need_not_be_explored_again() -> None:
+def test_what_was_explored_is_kept_when_a_run_ends():
     outcome, called, steps, _ = run([1, 1, 1], repeat=False, iterations=3)
     assert not outcome.succeeded
     assert not outcome.event_failed
@@ -75,8 +76,6 @@ def test_paths_need_not_be_explored_again() -> None:
     assert called == [(), (0,), (0, 0)]
     assert outcome.policies == (first,) * 3
 
-
-def test_what_was_done_before_an_event_failed_is_kept() -> None:
     def explore(path):
         if path:
             raise EventFailedError("too much")
@@ -114,19 +113,17 @@ def branching():
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("missing", "chance"),
-    [
-        ((), 0),
-        ([(1, 0)], 1),
-        ([(2, 0)], Fraction(1, 2)),
-        ([(2, 1)], Fraction(1, 2)),
-        ([(3, 0)], Fraction(1, 2) + Fraction(1, 8)),
-        ([(3, 1)], Fraction(3, 8)),
-        ([(2, 1), (3, 1)], Fraction(1, 2)),  # counted once
-        ([(2, 0), (3, 1)], Fraction(1, 2) + Fraction(3, 8)),
-        ([(3, 0), (3, 1)], 1),
-    ],
+@with_rows(
+    "missing, chance",
+    ((), 0),
+    ([(1, 0)], 1),
+    ([(2, 0)], Fraction(1, 2)),
+    ([(2, 1)], Fraction(1, 2)),
+    ([(3, 0)], Fraction(1, 2) + Fraction(1, 8)),
+    ([(3, 1)], Fraction(3, 8)),
+    ([(2, 1), (3, 1)], Fraction(1, 2)),  # counted once
+    ([(2, 0), (3, 1)], Fraction(1, 2) + Fraction(3, 8)),
+    ([(3, 0), (3, 1)], 1),
 )
 def test_chance_of_meeting_what_is_not_learned(missing, chance) -> None:
     """Root x to "a", y to "b"; "a" to "c"; "b" to "c" at q and to "d" at s."""

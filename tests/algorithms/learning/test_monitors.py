@@ -8,23 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from olivine.algorithms import classes
 from olivine.algorithms.assumptions.checks import realizability
-from olivine.algorithms.classes import (
-    FinitePolicyClass,
-    FiniteValueClass,
-    LinearPolicyClass,
-    LinearValueClass,
-    TabularPolicyClass,
-    TabularValueClass,
-)
 from olivine.algorithms.environments import make
 from olivine.algorithms.exact.arrays import object_array
-from olivine.algorithms.learning.deviations import (
-    largest_policy_deviation,
-    largest_value_deviation,
-    policy_differences,
-    value_differences,
-)
+from olivine.algorithms.learning import deviations, results
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.events import (
     ConsensusTest,
@@ -35,13 +23,10 @@ from olivine.algorithms.learning.events import (
 )
 from olivine.algorithms.learning.monitors import Tally, with_monitors
 from olivine.algorithms.learning.problem import Problem
-from olivine.algorithms.learning.results import (
-    LearningResult,
-    MonitorReport,
-    contradictions,
-)
 from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, TheoremParameters
 from olivine.algorithms.valor.review import ValorMonitors
+
+from tests.support.depth import with_rows
 
 seeds = st.integers(0, 2**32)
 
@@ -65,46 +50,48 @@ def test_deviations_are_suprema(seed, observations, actions, horizon) -> None:
     data = env.draw((*path, "uniform"), 1000, rng, successors=False)
     futures = [Fraction(int(v), 10) for v in rng.integers(0, 11, actions)]
     chances = truth.observation_probabilities(path)
-    differences = value_differences(data, chances)
+    differences = deviations.value_differences(data, chances)
     tables = itertools.product([0, 1], repeat=observations)
     vertices = [object_array(list(map(Fraction, t))) for t in tables]
     gaps = [
         abs(data.expectation_exact(data.at(t)) - truth.expectation(path, t))
         for t in vertices
     ]
-    size = TabularValueClass(observations)
-    assert largest_value_deviation(size, differences) == max(gaps)
+    size = classes.TabularValueClass(observations)
+    assert deviations.largest_value_deviation(size, differences) == max(gaps)
     floats = [t.astype(np.float64) for t in vertices]
-    listed = largest_value_deviation(FiniteValueClass(np.array(floats)), differences)
+    listed = deviations.largest_value_deviation(
+        classes.FiniteValueClass(np.array(floats)), differences
+    )
     assert float(listed) == pytest.approx(float(max(gaps)), abs=1e-12)
-    linear = LinearValueClass(np.eye(observations), bound=1.0)
-    relaxed = largest_value_deviation(linear, differences)
+    linear = classes.LinearValueClass(np.eye(observations), bound=1.0)
+    relaxed = deviations.largest_value_deviation(linear, differences)
     assert float(relaxed) == pytest.approx(float(max(gaps)), abs=1e-6)
 
     every = np.array(list(itertools.product(range(actions), repeat=observations)))
     rewards = truth.q_values(h) - object_array(
         [truth.path_value((*path, a)) for a in range(actions)]
     )
-    table = policy_differences(data, chances, rewards, futures)
-    policies = FinitePolicyClass(every, actions)
+    table = deviations.policy_differences(data, chances, rewards, futures)
+    policies = classes.FinitePolicyClass(every, actions)
     found = []
     for policy in policies.members:
         taken = policy(data.observations) == data.actions
         gains = data.exact_rewards + object_array(futures)[data.actions]
         value = data.expectation_exact(actions * taken * gains)
         found.append(abs(value - truth.action_expectation(path, policy, futures)))
-    tabular = TabularPolicyClass(observations, actions)
-    assert largest_policy_deviation(tabular, table) == max(found)
-    assert float(largest_policy_deviation(policies, table)) == pytest.approx(
+    tabular = classes.TabularPolicyClass(observations, actions)
+    assert deviations.largest_policy_deviation(tabular, table) == max(found)
+    assert float(deviations.largest_policy_deviation(policies, table)) == pytest.approx(
         float(max(found)), abs=1e-12
     )
-    unknown = LinearPolicyClass(np.eye(observations), actions)
-    assert largest_policy_deviation(unknown, table) is None
+    unknown = classes.LinearPolicyClass(np.eye(observations), actions)
+    assert deviations.largest_policy_deviation(unknown, table) is None
 
 
 def test_tallies_become_reports_that_join_a_result():
     tally = Tally("event")
-    assert tally.report() == MonitorReport(True, None, 0, "event")
+    assert tally.report() == results.MonitorReport(True, None, 0, "event")
     tally.at_most(1, 3, lambda: "here")
     tally.skip("no idea")
     assert tally.report().holds is None
@@ -116,35 +103,33 @@ def test_tallies_become_reports_that_join_a_result():
     assert report.first == "there: 3.5 > 3"
     assert report.to_json()["margin"] == -6.0
     joined = with_monitors(
-        result(), {"a": MonitorReport(False, None, 1, "always", "x")}
+        result(), {"a": results.MonitorReport(False, None, 1, "always", "x")}
     )
     assert joined.contradictions == ["a: x"]
     assert joined.to_json()["monitors"]["a"]["first"] == "x"
 
 
-@pytest.mark.parametrize(
-    ("scope", "premise", "expected"),
-    [
-        ("always", False, ["claim: first"]),
-        ("event", True, ["claim: first"]),
-        ("event", False, []),
-        ("event", None, []),
-        ("probable", True, []),
-        ("fact", True, []),
-    ],
+@with_rows(
+    "scope, premise, expected",
+    ("always", False, ["claim: first"]),
+    ("event", True, ["claim: first"]),
+    ("event", False, []),
+    ("event", None, []),
+    ("probable", True, []),
+    ("fact", True, []),
 )
 def test_what_contradicts(scope, premise, expected) -> None:
     reports = {
-        "event": MonitorReport(premise, None, 1, "premise"),
-        "claim": MonitorReport(False, Fraction(-1), 1, scope, "first"),
+        "event": results.MonitorReport(premise, None, 1, "premise"),
+        "claim": results.MonitorReport(False, Fraction(-1), 1, scope, "first"),
     }
-    assert contradictions(reports) == expected
+    assert results.contradictions(reports) == expected
     del reports["event"]
-    assert contradictions(reports) == (expected if scope == "always" else [])
+    assert results.contradictions(reports) == (expected if scope == "always" else [])
 
 
-def result(**changes) -> LearningResult:
-    base = LearningResult("valor", "x", "success", None, None, 0, {})
+def result(**changes) -> results.LearningResult:
+    base = results.LearningResult("valor", "x", "success", None, None, 0, {})
     return dataclasses.replace(base, **changes)
 
 
@@ -226,7 +211,7 @@ def test_the_policy_bound_counts_unlearned_states(algorithm) -> None:
     forged = Forged(algorithm)
     env, truth = forged.env, forged.env.truth
     q = [truth.q_values(h) for h in (1, 2)]
-    worst = [FinitePolicyClass([t.argmin(axis=1)], 2).members[0] for t in q]
+    worst = [classes.FinitePolicyClass([t.argmin(axis=1)], 2).members[0] for t in q]
     for policies, learned, fine in (
         (worst, [()], True),  # level 2 is unlearned: p_ul = 1
         (worst, [(), (0,), (1,)], False),
@@ -254,12 +239,12 @@ def test_realizability_by_oracles(rng) -> None:
         assert realizability(env, *make_classes(env, kind, rng)).holds is True
     values, policies = make_classes(env, "tabular", rng)
     n = env.space(2).n_codes
-    zero = FiniteValueClass(np.zeros((1, n)))
+    zero = classes.FiniteValueClass(np.zeros((1, n)))
     wrong = type(values)([values.at_level(1), zero, values.at_level(3)])
     found = realizability(env, wrong, policies)
     assert found.value is False
     assert "g* of level 2" in found.reason
-    bad = FinitePolicyClass([1 - env.truth.policy(2)], 2)
+    bad = classes.FinitePolicyClass([1 - env.truth.policy(2)], 2)
     stubborn = type(policies)([policies.at_level(1), bad, policies.at_level(3)])
     found = realizability(env, values, stubborn)
     assert found.policy is False

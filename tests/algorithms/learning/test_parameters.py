@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from olivine.algorithms.exact.arrays import ratio_up, rational
 from olivine.algorithms.global_policy import (
@@ -18,6 +18,7 @@ from olivine.algorithms.valor.parameters import (
     TheoremParameters,
 )
 
+from tests.support.depth import with_rows
 from tests.support.refusals import refused
 
 epsilons = st.floats(0.001, 0.999)
@@ -25,7 +26,6 @@ sizes = st.integers(1, 30)
 logs = st.floats(0, 500)
 
 
-@settings(deadline=None, max_examples=60)
 @given(epsilons, epsilons, sizes, sizes, sizes, logs, logs)
 @example(0.2, 0.1, 3, 3, 4, math.log(120), 5.0)
 @example(0.5, 0.5, 1, 1, 1, 0.0, 0.0)
@@ -52,7 +52,6 @@ def test_table_1(eps, delta, m, k, h, log_g, log_pi) -> None:
         assert p.iterations == m * h
 
 
-@settings(deadline=None, max_examples=40)
 @given(epsilons, epsilons, sizes, sizes, sizes, logs, logs)
 def test_the_choices_serve_the_proof(eps, delta, m, k, h, log_g, log_pi) -> None:
     """What the proofs ask of the constants, inequality by inequality."""
@@ -82,7 +81,6 @@ def test_the_choices_serve_the_proof(eps, delta, m, k, h, log_g, log_pi) -> None
         assert bernstein <= share + 1e-6
 
 
-@settings(deadline=None, max_examples=40)
 @given(epsilons, epsilons, sizes, sizes, sizes, logs, logs)
 def test_the_sum_of_the_theorem_is_the_sum_of_the_proof(
     eps, delta, m, k, h, log_g, log_pi
@@ -125,48 +123,44 @@ def test_the_nominal_trajectories_of_the_issue() -> None:
 
 
 @pytest.mark.parametrize("kind", [TheoremParameters, TwoSampleTheorem, GlobalTheorem])
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"eps": 0}, "epsilon: 0"),
-        ({"eps": 1}, "epsilon: 1"),
-        ({"eps": -0.1}, "epsilon: -0.1"),
-        ({"eps": math.nan}, "finite"),
-        ({"delta": 1.5}, "delta: 1.5"),
-        ({"delta": 0.0}, "delta: 0.0"),
-        ({"M": 0}, "M: 0"),
-        ({"K": 2.5}, "K: 2.5"),
-        ({"H": True}, "H: True"),
-        ({"log_G": -1.0}, "log_G: -1.0"),
-        ({"log_Pi": math.inf}, "log_Pi: inf"),
-        ({"algorithm": "nobody"}, "algorithm: 'nobody' has no constants"),
-        ({"version": "draft"}, "version: 'draft'"),
-    ],
+@with_rows(
+    "change, message",
+    ({"eps": 0}, "epsilon: 0"),
+    ({"eps": 1}, "epsilon: 1"),
+    ({"eps": -0.1}, "epsilon: -0.1"),
+    ({"eps": math.nan}, "finite"),
+    ({"delta": 1.5}, "delta: 1.5"),
+    ({"delta": 0.0}, "delta: 0.0"),
+    ({"M": 0}, "M: 0"),
+    ({"K": 2.5}, "K: 2.5"),
+    ({"H": True}, "H: True"),
+    ({"log_G": -1.0}, "log_G: -1.0"),
+    ({"log_Pi": math.inf}, "log_Pi: inf"),
+    ({"algorithm": "nobody"}, "algorithm: 'nobody' has no constants"),
+    ({"version": "draft"}, "version: 'draft'"),
 )
 def test_bad_theorem_parameters(kind, change, message) -> None:
     good = {"eps": 0.3, "delta": 0.1, "M": 2, "K": 2, "H": 2, "log_G": 1, "log_Pi": 1}
     refused(message, kind, **good | change)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"n_exp": 20, "n_eval": 10}, "n_eval"),
-        ({"n_test": 0}, "n_test"),
-        ({"eps_stat": 0}, "eps_stat"),
-        ({"eps_feas": "x"}, "number"),
-        ({"slack": -1}, "slack"),
-        ({"max_iterations": 0}, "max_iterations"),
-        ({"eps_stat": float("inf")}, "eps_stat: inf is no finite number"),
-        ({"slack": True}, "slack: True is no finite number"),
-        ({"slack": 0}, "slack: 0 stays 0"),
-        ({"n_exp": "abc"}, "n_exp: 'abc' is no positive integer"),
-        ({"n_exp": None}, "n_exp: None"),
-        ({"repeat_paths": "foo"}, "repeat_paths: 'foo' is neither true nor false"),
-        ({"fall_back": 3}, "fall_back: 3 is neither"),
-        ({"clip": math.inf}, "clip: inf is neither"),
-        ({"balanced": None}, "balanced: None is neither"),
-    ],
+@with_rows(
+    "change, message",
+    ({"n_exp": 20, "n_eval": 10}, "n_eval"),
+    ({"n_test": 0}, "n_test"),
+    ({"eps_stat": 0}, "eps_stat"),
+    ({"eps_feas": "x"}, "number"),
+    ({"slack": -1}, "slack"),
+    ({"max_iterations": 0}, "max_iterations"),
+    ({"eps_stat": float("inf")}, "eps_stat: inf is no finite number"),
+    ({"slack": True}, "slack: True is no finite number"),
+    ({"slack": 0}, "slack: 0 stays 0"),
+    ({"n_exp": "abc"}, "n_exp: 'abc' is no positive integer"),
+    ({"n_exp": None}, "n_exp: None"),
+    ({"repeat_paths": "foo"}, "repeat_paths: 'foo' is neither true nor false"),
+    ({"fall_back": 3}, "fall_back: 3 is neither"),
+    ({"clip": math.inf}, "clip: inf is neither"),
+    ({"balanced": None}, "balanced: None is neither"),
 )
 def test_bad_practical_parameters(change, message) -> None:
     """Erratum 12 among them: the paths are the first n_exp of the n_eval."""

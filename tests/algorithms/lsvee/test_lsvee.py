@@ -30,7 +30,7 @@ from olivine.claims.instances import (
     one_sample_risks,
 )
 
-from tests.support.depth import spread
+from tests.support.depth import spread, with_rows
 from tests.support.learning import check_share
 
 HALF = Fraction(1, 2)
@@ -182,8 +182,8 @@ def test_an_instance_that_misleads_has_two_levels():
         misled_at(1)
 
 
-def test_ties_are_kept(rng):
-    """Functions that differ only where nothing is observed stay, all of them."""
+def test_ties_are_kept_whatever_is_allowed(rng):
+    # Functions that differ only where nothing is observed stay, all of them.
     env = from_lists(
         [
             [("s", {"x": 1}, {"x": [0, 0]}, ["t", "t"])],
@@ -197,10 +197,7 @@ def test_ties_are_kept(rng):
     assert result.succeeded
     assert recorder.eliminations[-1].survivors.tolist() == [0, 1, 2, 3, 4]
     assert env.truth.policy_value(result.policies) == 1
-
-
-def test_equal_values_agree_and_equal_risks_stay_whatever_is_allowed():
-    """Tolerance 0 and slack 0: comparisons are exact, and ties pass."""
+    # Tolerance 0 and slack 0: comparisons are exact, and ties pass.
     made = misled_at(2)
     size = len(made.functions)
     p = LsveePractical(0.3, 0.1, 2, 2, 2, size, tolerance=0, slack=0)
@@ -348,15 +345,13 @@ def test_monitors_notice_sloppy_constants():
     assert not result.contradictions  # outside the good event nothing is claimed
 
 
-@pytest.mark.parametrize(
-    ("count", "options"),
-    [
-        (5, {}),
-        pytest.param(100, {}, marks=pytest.mark.long),
-        pytest.param(
-            100, {"states": 3, "actions": 3, "horizon": 4}, marks=pytest.mark.long
-        ),
-    ],
+@with_rows(
+    "count, options",
+    (5, {}),
+    pytest.param(100, {}, marks=pytest.mark.long),
+    pytest.param(
+        100, {"states": 3, "actions": 3, "horizon": 4}, marks=pytest.mark.long
+    ),
 )
 def test_epsilon_optimal_in_a_share_of_1_minus_delta(count, options):
     def run(seed):

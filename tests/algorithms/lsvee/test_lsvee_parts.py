@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from olivine.algorithms.assumptions.checks import realizability
 from olivine.algorithms.classes import FiniteQClass
@@ -17,6 +17,7 @@ from olivine.algorithms.lsvee.algorithm import Cells, risks, state_value_average
 from olivine.algorithms.lsvee.parameters import root_down
 from olivine.claims.instances import decoupled
 
+from tests.support.depth import with_rows
 from tests.support.refusals import refused
 
 HALF = Fraction(1, 2)
@@ -55,7 +56,6 @@ def averaged(draw):
 
 
 @given(averaged())
-@settings(deadline=None, max_examples=60)
 def test_averages_are_those_written_out(case):
     table, data, ahead, members = case
     functions = FiniteQClass([table])
@@ -74,7 +74,7 @@ def test_averages_are_those_written_out(case):
         assert found[j] == data.expectation_exact(squares)
 
 
-def test_averages_on_features_decode_and_take_floats_as_they_are():
+def test_averages_on_features_are_floats_and_refuse_what_is_missing():
     functions = FiniteQClass(
         [[[[0.1, 0.7], [0.2, 0.3]]]], [lambda x: x[:, 0].astype(np.int64)]
     ).as_exact()
@@ -94,9 +94,6 @@ def test_averages_on_features_decode_and_take_floats_as_they_are():
         2 * (Fraction(0.7) - Fraction(0.3) - third) ** 2,
     ]
     assert risk == sum(squares) / 4
-
-
-def test_averages_refuse_what_is_missing():
     exact, floats = FiniteQClass([[[[1, 0]]]]), FiniteQClass([[[[0.5, 0.0]]]])
     data = EmpiricalMeasure([0])
     refused("actions or rewards", Cells.of, exact, 1, data)
@@ -126,43 +123,38 @@ def test_the_theorems_constants():
 
 
 @given(st.fractions(min_value=0, max_value=10**6), st.integers(0, 200))
-@settings(deadline=None, max_examples=50)
 def test_roots_are_rounded_down(value, exponent):
     value /= 2**exponent
     root = root_down(value)
     assert root**2 <= value <= (root * (1 + Fraction(1, 2**60))) ** 2
 
 
-@pytest.mark.parametrize(
-    ("eps", "delta", "M", "K", "H", "N", "name"),
-    [
-        (0, 0.1, 1, 1, 1, 1, "epsilon"),
-        (1, 0.1, 1, 1, 1, 1, "epsilon"),
-        (math.nan, 0.1, 1, 1, 1, 1, "no finite number"),
-        (0.3, 0, 1, 1, 1, 1, "delta"),
-        (0.3, 0.1, 0, 1, 1, 1, "M"),
-        (0.3, 0.1, 1, 1.5, 1, 1, "K"),
-        (0.3, 0.1, 1, 1, True, 1, "H"),
-        (0.3, 0.1, 1, 1, 1, 0, "N"),
-    ],
+@with_rows(
+    "eps, delta, M, K, H, N, name",
+    (0, 0.1, 1, 1, 1, 1, "epsilon"),
+    (1, 0.1, 1, 1, 1, 1, "epsilon"),
+    (math.nan, 0.1, 1, 1, 1, 1, "no finite number"),
+    (0.3, 0, 1, 1, 1, 1, "delta"),
+    (0.3, 0.1, 0, 1, 1, 1, "M"),
+    (0.3, 0.1, 1, 1.5, 1, 1, "K"),
+    (0.3, 0.1, 1, 1, True, 1, "H"),
+    (0.3, 0.1, 1, 1, 1, 0, "N"),
 )
 def test_bad_parameters(eps, delta, M, K, H, N, name):
     for kind in (LsveeTheorem, LsveePractical):
         refused(name, kind, eps, delta, M, K, H, N)
 
 
-@pytest.mark.parametrize(
+@with_rows(
     "chosen",
-    [
-        {"n_test": 0},
-        {"n_train": 0},
-        {"slack": -0.1},
-        {"tolerance": -0.1},
-        {"n_exp": 0},
-        {"n_eval": 0},
-        {"max_eliminations": 0},
-        {"max_iterations": 0},
-    ],
+    {"n_test": 0},
+    {"n_train": 0},
+    {"slack": -0.1},
+    {"tolerance": -0.1},
+    {"n_exp": 0},
+    {"n_eval": 0},
+    {"max_eliminations": 0},
+    {"max_iterations": 0},
 )
 def test_bad_practical_parameters(chosen):
     refused(next(iter(chosen)), LsveePractical, 0.3, 0.1, 2, 2, 3, 4, **chosen)

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from hypothesis import given, settings
+from hypothesis import given
 from olivine.algorithms.mdp.bellman import average_constraint
 from olivine.algorithms.mdp.distributions import Distribution
 from olivine.algorithms.mdp.tabular import TabularMDP
@@ -12,7 +12,6 @@ from tests.support.families import assignments, families
 HALF = Fraction(1, 2)
 
 
-@settings(max_examples=30)
 @given(families(max_variables=3, max_clauses=4))
 def test_normal_forms_are_equal_exactly_where_the_functions_are(family):
     """Members share the program's constraints; behind a clause they part."""

@@ -10,14 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
 
+from tests.support import tabular
+from tests.support.depth import with_rows
 from tests.support.refusals import refused
-from tests.support.tabular import (
-    all_policies,
-    mdps,
-    policies,
-    slow_distribution,
-    slow_values,
-)
 
 HALF = Fraction(1, 2)
 
@@ -35,17 +30,15 @@ def chain(length: int, reward: Fraction = Fraction(0)) -> TabularMDP:
     )
 
 
-@settings(max_examples=40)
-@given(mdps(max_states=4))
+@given(tabular.mdps(max_states=4))
 def test_backward_induction_is_the_best_of_all_policies(mdp: TabularMDP) -> None:
-    best = [slow_values(mdp, policy) for policy in all_policies(mdp)]
+    best = [tabular.slow_values(mdp, policy) for policy in tabular.all_policies(mdp)]
     found = mdp.optimal_values()
     assert found.values() == [max(column) for column in zip(*best, strict=True)]
-    assert slow_values(mdp, found.policy.tolist()) == found.values()
+    assert tabular.slow_values(mdp, found.policy.tolist()) == found.values()
 
 
-@settings(max_examples=40)
-@given(mdps())
+@given(tabular.mdps())
 def test_ties_go_to_the_lowest_action(mdp: TabularMDP) -> None:
     found = mdp.optimal_values()
     for state in range(mdp.n_states):
@@ -55,19 +48,18 @@ def test_ties_go_to_the_lowest_action(mdp: TabularMDP) -> None:
             assert mdp.evaluate(changed).value(state) < found.value(state)
 
 
-@settings(max_examples=40)
 @given(st.data())
 def test_evaluation_and_distributions_match_their_definitions(
     data: st.DataObject,
 ) -> None:
-    mdp = data.draw(mdps())
-    policy = data.draw(policies(mdp))
+    mdp = data.draw(tabular.mdps())
+    policy = data.draw(tabular.policies(mdp))
     pair = mdp.evaluate(policy)
-    assert pair.values() == slow_values(mdp, policy)
+    assert pair.values() == tabular.slow_values(mdp, policy)
     assert pair.policy.tolist() == policy
     for level in range(1, mdp.horizon + 1):
         found = mdp.distribution(policy, level)
-        assert found.probabilities() == slow_distribution(mdp, policy, level)
+        assert found.probabilities() == tabular.slow_distribution(mdp, policy, level)
         assert found.level == level
 
 
@@ -114,10 +106,27 @@ def test_random_mdps_are_layered_with_returns_in_range(
         assert (mdp.state_level[found.states] == level).all()
 
 
-def test_random_mdps_refuse_bad_parameters(rng) -> None:
+def test_bad_sizes_starts_and_successors_are_refused(rng):
     refused("width 0 is below 1", random_tabular_mdp, rng, width=0)
     with pytest.raises(ValueError, match="max_successors 7"):
         random_tabular_mdp(rng, max_successors=7, denominator=6)
+    states = [("s", 1, [("a", 0, {"t": 1})]), ("t", 2, [("b", 1, {})])]
+    assert TabularMDP.from_lists(states, start="t").start == 1
+    assert TabularMDP.from_lists(states, horizon=5).horizon == 5
+    refused("unknown start state 'x'", TabularMDP.from_lists, states, start="x")
+    refused(r"outside 1\.\.1", TabularMDP.from_lists, states, horizon=1)
+    flat = [("s", 1, [("a", 0, {"t": 1})]), ("t", 1, [("b", 1, {})])]
+    refused("can take 2 actions", TabularMDP.from_lists, flat, horizon=1)
+    good = TabularMDP.from_lists(
+        [
+            ("s", 1, [("a", 0, {"t": HALF, "u": HALF})]),
+            ("t", 2, [("b", 1, {})]),
+            ("u", 2, [("c", 1, {})]),
+        ]
+    )
+    dataclasses.replace(good, transition_target=np.array([2, 1])).validate()
+    with pytest.raises(ValueError, match="action 'a' lists state 'u' twice"):
+        dataclasses.replace(good, transition_target=np.array([2, 2])).validate()
 
 
 def leaking_chain(length: int) -> TabularMDP:
@@ -138,11 +147,11 @@ def test_values_beyond_64_bits_are_exact_and_such_probabilities_refused():
     found = mdp.optimal_values()
     policy = [0] * mdp.n_states
     assert found.numerators.dtype == object
-    assert found.values() == slow_values(mdp, policy)
+    assert found.values() == tabular.slow_values(mdp, policy)
     assert mdp.evaluate(policy) == found
     last = mdp.distribution(policy, 8)
     assert last.numerators.dtype == object
-    assert last.probabilities() == slow_distribution(mdp, policy, 8)
+    assert last.probabilities() == tabular.slow_distribution(mdp, policy, 8)
     end = [("t", 2, [("end", 1, {})]), ("u", 2, [("end", 0, {})])]
     small = Fraction(1, 2**63)
     for shares in ({"t": small, "u": 1 - small}, {"t": 2**63}):
@@ -159,8 +168,7 @@ def test_a_long_chain_is_no_recursion() -> None:
     assert mdp.optimal_values().value(mdp.start) == Fraction(n - 1, 7) + 1
 
 
-@settings(max_examples=30)
-@given(mdps())
+@given(tabular.mdps())
 def test_topological_order_puts_states_before_their_successors(mdp: TabularMDP) -> None:
     place = np.argsort(mdp.topological_order())
     for state in range(mdp.n_states):
@@ -189,23 +197,22 @@ def test_accessors_give_back_what_was_written() -> None:
     refused("state 'u' has no action 'too'", mdp.action_index, 2, "too")
 
 
-@settings(max_examples=30)
 @given(st.data())
 def test_padding_changes_no_value_and_no_policy(data: st.DataObject) -> None:
-    mdp = data.draw(mdps())
+    mdp = data.draw(tabular.mdps())
     padded = mdp.padded()
     padded.validate()
     assert len(set(padded.action_counts.tolist())) == 1
     assert padded.action_counts[0] == mdp.action_counts.max()
     assert padded.optimal_values() == mdp.optimal_values()
-    policy = data.draw(policies(padded))
+    policy = data.draw(tabular.policies(padded))
     folded = np.minimum(policy, mdp.action_counts - 1)
     assert padded.evaluate(policy).values() == mdp.evaluate(folded).values()
     assert padded.padded() == padded
 
 
 @settings(max_examples=20)
-@given(mdps())
+@given(tabular.mdps())
 def test_pickling_keeps_everything(mdp: TabularMDP) -> None:
     mdp.heights  # noqa: B018 - fill the cache first
     copy = pickle.loads(pickle.dumps(mdp))
@@ -238,66 +245,52 @@ def test_arrays_are_read_only_and_the_caller_s_stay_writeable() -> None:
     levels[0] = 1
 
 
-@pytest.mark.parametrize(
-    ("states", "message"),
-    [
-        ([], "at least one state"),
-        ([("s", 1, [])], "state 's' has no action"),
-        ([("s", 0, [("a", 0, {})])], "state 's' has level 0"),
-        ([("s", 1, [("a", 0.5, {})])], "state 's', action 'a': reward 0.5"),
-        ([("s", 1, [("a", True, {})])], "reward True"),
-        ([("s", 1, [("a", 0, {"t": 1})])], "unknown successor 't'"),
-        (
-            [("s", 1, [("a", 0, {"t": HALF})]), ("t", 1, [("b", 0, {})])],
-            "state 's', action 'a' sum to 1/2, not 1",
-        ),
-        (
-            [("s", 1, [("a", 0, {"t": -HALF})]), ("t", 1, [("b", 0, {})])],
-            "probability -1/2 of 't' is negative",
-        ),
-        ([("s", 1, [("a", 0, {"s": 1})])], "cycle reachable from state 's'"),
-        (
-            [("s", 2, [("a", 0, {"t": 1})]), ("t", 1, [("b", 0, {})])],
-            "leads from level 2 down to state 't' of level 1",
-        ),
-        ([("s", 1, [("a", 0, {})]), ("s", 1, [("a", 0, {})])], "two states are called"),
-        ([("s", 1, [("a", 0, {}), ("a", 1, {})])], "two actions called 'a'"),
-    ],
+@with_rows(
+    "states, message",
+    ([], "at least one state"),
+    ([("s", 1, [])], "state 's' has no action"),
+    ([("s", 0, [("a", 0, {})])], "state 's' has level 0"),
+    ([("s", 1, [("a", 0.5, {})])], "state 's', action 'a': reward 0.5"),
+    ([("s", 1, [("a", True, {})])], "reward True"),
+    ([("s", 1, [("a", 0, {"t": 1})])], "unknown successor 't'"),
+    (
+        [("s", 1, [("a", 0, {"t": HALF})]), ("t", 1, [("b", 0, {})])],
+        "state 's', action 'a' sum to 1/2, not 1",
+    ),
+    (
+        [("s", 1, [("a", 0, {"t": -HALF})]), ("t", 1, [("b", 0, {})])],
+        "probability -1/2 of 't' is negative",
+    ),
+    ([("s", 1, [("a", 0, {"s": 1})])], "cycle reachable from state 's'"),
+    (
+        [("s", 2, [("a", 0, {"t": 1})]), ("t", 1, [("b", 0, {})])],
+        "leads from level 2 down to state 't' of level 1",
+    ),
+    ([("s", 1, [("a", 0, {})]), ("s", 1, [("a", 0, {})])], "two states are called"),
+    ([("s", 1, [("a", 0, {}), ("a", 1, {})])], "two actions called 'a'"),
 )
 def test_bad_data_is_refused_by_name(states: list, message: str) -> None:
     refused(message, TabularMDP.from_lists, states)
 
 
-def test_start_and_horizon_are_checked() -> None:
-    states = [("s", 1, [("a", 0, {"t": 1})]), ("t", 2, [("b", 1, {})])]
-    assert TabularMDP.from_lists(states, start="t").start == 1
-    assert TabularMDP.from_lists(states, horizon=5).horizon == 5
-    refused("unknown start state 'x'", TabularMDP.from_lists, states, start="x")
-    refused(r"outside 1\.\.1", TabularMDP.from_lists, states, horizon=1)
-    flat = [("s", 1, [("a", 0, {"t": 1})]), ("t", 1, [("b", 1, {})])]
-    refused("can take 2 actions", TabularMDP.from_lists, flat, horizon=1)
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        ("start", 3, "start 3 is none of the 2 states"),
-        ("action_offset", [0, 2, 1], "action_offset"),
-        ("action_offset", [0, 0, 2], "state 's' has no action"),
-        ("transition_offset", [0, 2, 1], "transition_offset"),
-        ("transition_offset", [], "transition_offset must run from 0 to 1"),
-        ("transition_offset", [1, 1, 1], "transition_offset must run from 0 to 1"),
-        ("transition_offset", [0, 0, 0], "transition_offset must run from 0 to 1"),
-        ("state_level", [1], "state_level has length 1 instead of 2"),
-        ("transition_target", [7], "leads to 7"),
-        ("transition_numerator", [0], "not positive"),
-        ("transition_denominator", [2, 1], "sum to 1/2"),
-        ("transition_denominator", [1, 2], "denominator must be 1"),
-        ("reward_table", (Fraction(0), 0.5), "no Fraction"),
-        ("reward_index", [0, -1], "reward index -1"),
-        ("horizon", 0, "horizon 0"),
-        ("action_names", ["a"], "action_names has length 1"),
-    ],
+@with_rows(
+    "field, value, message",
+    ("start", 3, "start 3 is none of the 2 states"),
+    ("action_offset", [0, 2, 1], "action_offset"),
+    ("action_offset", [0, 0, 2], "state 's' has no action"),
+    ("transition_offset", [0, 2, 1], "transition_offset"),
+    ("transition_offset", [], "transition_offset must run from 0 to 1"),
+    ("transition_offset", [1, 1, 1], "transition_offset must run from 0 to 1"),
+    ("transition_offset", [0, 0, 0], "transition_offset must run from 0 to 1"),
+    ("state_level", [1], "state_level has length 1 instead of 2"),
+    ("transition_target", [7], "leads to 7"),
+    ("transition_numerator", [0], "not positive"),
+    ("transition_denominator", [2, 1], "sum to 1/2"),
+    ("transition_denominator", [1, 2], "denominator must be 1"),
+    ("reward_table", (Fraction(0), 0.5), "no Fraction"),
+    ("reward_index", [0, -1], "reward index -1"),
+    ("horizon", 0, "horizon 0"),
+    ("action_names", ["a"], "action_names has length 1"),
 )
 def test_bad_arrays_are_refused(field: str, value: object, message: str) -> None:
     good = TabularMDP.from_lists(
@@ -312,22 +305,7 @@ def test_bad_arrays_are_refused(field: str, value: object, message: str) -> None
         dataclasses.replace(good, **{field: bad}).validate()
 
 
-def test_repeated_successors_are_refused() -> None:
-    good = TabularMDP.from_lists(
-        [
-            ("s", 1, [("a", 0, {"t": HALF, "u": HALF})]),
-            ("t", 2, [("b", 1, {})]),
-            ("u", 2, [("c", 1, {})]),
-        ]
-    )
-    dataclasses.replace(good, transition_target=np.array([2, 1])).validate()
-    with pytest.raises(ValueError, match="action 'a' lists state 'u' twice"):
-        dataclasses.replace(good, transition_target=np.array([2, 2])).validate()
-
-
-@pytest.mark.parametrize(
-    "array", [np.array([0.0, 1.0]), np.array([[0, 1]]), np.array([0, 2**40])]
-)
+@with_rows("array", np.array([0.0, 1.0]), np.array([[0, 1]]), np.array([0, 2**40]))
 def test_arrays_are_never_silently_converted(array: np.ndarray) -> None:
     refused("reward_index", dataclasses.replace, chain(2), reward_index=array)
 

@@ -34,7 +34,7 @@ from olivine.algorithms.olive_program.sampled_program import (
 )
 from olivine.algorithms.olive_program.tiebreak import RandomTiebreak
 
-from tests.support.depth import spread
+from tests.support.depth import spread, with_rows
 from tests.support.refusals import refused
 from tests.support.tabular import mdps, pairs, pairs_of_q_functions
 
@@ -149,7 +149,6 @@ def classes(draw):
     return tables
 
 
-@settings(max_examples=30, deadline=None)
 @given(classes(), st.booleans())
 def test_members_become_the_pairs_of_their_tables(tables, floats) -> None:
     if floats:
@@ -201,14 +200,12 @@ def test_an_action_beyond_a_states_last_repeats_it() -> None:
     assert pair.policy.tolist() == [k - 1]
 
 
-@pytest.mark.parametrize(
-    ("name", "ties"),
-    spread(
-        itertools.product(
-            ["lock", "lock-gaussian", "diabolical-lock"], ["solver", "random"]
-        ),
-        3,
+@with_rows(
+    "name, ties",
+    *itertools.product(
+        ["lock", "lock-gaussian", "diabolical-lock"], ["solver", "random"]
     ),
+    keep=3,
 )
 def test_features_are_learned_through_their_decoders(name, ties) -> None:
     environment = make(name, 1)

@@ -16,7 +16,7 @@ from olivine.algorithms.olive.parameters import trajectory_bound
 from olivine.reduction.family.environment import threesat
 from scipy.stats import beta
 
-from tests.support.depth import spread
+from tests.support.depth import with_rows
 from tests.support.refusals import refused
 
 
@@ -37,11 +37,10 @@ def lost(environment, result) -> Fraction:
     return truth.optimal_value - truth.policy_value(list(result.policies))
 
 
-@pytest.mark.parametrize(
-    ("params", "classes"),
-    spread(
-        itertools.product(["theorem", "paper", "practical"], ["finite", "tabular"]), 3
-    ),
+@with_rows(
+    "params, classes",
+    *itertools.product(["theorem", "paper", "practical"], ["finite", "tabular"]),
+    keep=3,
 )
 def test_both_classes_with_all_parameters(classes, params) -> None:
     environment = make("random-finite", 2)
@@ -91,9 +90,7 @@ def test_constraints_at_all_levels_count_at_all_levels() -> None:
         assert not result.contradictions
 
 
-@pytest.mark.parametrize(
-    ("seed", "classes"), spread(itertools.product(range(2), ["finite", "tabular"]), 2)
-)
+@with_rows("seed, classes", *itertools.product(range(2), ["finite", "tabular"]), keep=2)
 def test_stochastic_dynamics(classes, seed) -> None:
     environment = threesat(np.random.default_rng(seed), variables=3, clauses=1)
     assert not environment.deterministic
@@ -203,24 +200,22 @@ def test_failures_are_results():
     assert result.monitors["epsilon-optimal"].holds is None
 
 
-@pytest.mark.parametrize(
-    ("message", "options"),
-    [
-        ("classes: olive has no optimiser for linear", {"classes": "linear"}),
-        ("n_train: set by the theorem", {"n_train": 5}),
-        ("all_levels: not what the theorem", {"all_levels": True}),
-        ("all_levels: 3", {"all_levels": 3, "params": "practical"}),
-        ("tiebreak: 'worst'", {"tiebreak": "worst"}),
-        ("engine: finite classes", {"engine": "highs"}),
-        ("time_limit: finite classes", {"time_limit": 5}),
-        ("engine: 'magic'", {"engine": "magic", "classes": "tabular"}),
-        ("time_limit: -1", {"time_limit": -1, "classes": "tabular"}),
-        ("size: tabular classes", {"size": 4, "classes": "tabular"}),
-        ("size: 0", {"size": 0}),
-        ("M: 0", {"M": 0}),
-        ("at least the horizon", {"stop": 0.001, "params": "practical"}),
-        ("n_eval: 0", {"n_eval": 0, "params": "practical"}),
-    ],
+@with_rows(
+    "message, options",
+    ("classes: olive has no optimiser for linear", {"classes": "linear"}),
+    ("n_train: set by the theorem", {"n_train": 5}),
+    ("all_levels: not what the theorem", {"all_levels": True}),
+    ("all_levels: 3", {"all_levels": 3, "params": "practical"}),
+    ("tiebreak: 'worst'", {"tiebreak": "worst"}),
+    ("engine: finite classes", {"engine": "highs"}),
+    ("time_limit: finite classes", {"time_limit": 5}),
+    ("engine: 'magic'", {"engine": "magic", "classes": "tabular"}),
+    ("time_limit: -1", {"time_limit": -1, "classes": "tabular"}),
+    ("size: tabular classes", {"size": 4, "classes": "tabular"}),
+    ("size: 0", {"size": 0}),
+    ("M: 0", {"M": 0}),
+    ("at least the horizon", {"stop": 0.001, "params": "practical"}),
+    ("n_eval: 0", {"n_eval": 0, "params": "practical"}),
 )
 def test_bad_settings_are_refused(message, options) -> None:
     refused(message, run, make("random-finite", 0), **options)
@@ -233,17 +228,13 @@ def test_what_does_not_fit_is_refused_before_the_run() -> None:
     refused("feature vectors", run, environment, classes="tabular", params="practical")
 
 
-@pytest.mark.parametrize(
-    ("classes", "count"),
-    spread(
-        [
-            ("finite", 4),
-            ("tabular", 3),
-            pytest.param("finite", 100, marks=pytest.mark.long),
-            pytest.param("tabular", 100, marks=pytest.mark.long),
-        ],
-        1,
-    ),
+@with_rows(
+    "classes, count",
+    ("finite", 4),
+    ("tabular", 3),
+    pytest.param("finite", 100, marks=pytest.mark.long),
+    pytest.param("tabular", 100, marks=pytest.mark.long),
+    keep=1,
 )
 def test_random_environments_at_the_theorems_constants(classes, count) -> None:
     """Classes that hold (V*, π*): ε-optimal, monitors clean."""

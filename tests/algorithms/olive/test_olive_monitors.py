@@ -14,6 +14,7 @@ from olivine.algorithms.environments.finite_makers import from_mdp
 from olivine.algorithms.learning.draw_q_functions import make_q_class, optimal_member
 from olivine.algorithms.learning.results import contradictions
 from olivine.algorithms.mdp.tabular import random_tabular_mdp
+from olivine.algorithms.olive import review
 from olivine.algorithms.olive.environments import LayeredEnvironment
 from olivine.algorithms.olive.finite_pairs import FinitePairs
 from olivine.algorithms.olive.parameters import (
@@ -22,13 +23,6 @@ from olivine.algorithms.olive.parameters import (
     rounds_of_a_level,
     theorem_parameters,
     trajectory_bound,
-)
-from olivine.algorithms.olive.review import (
-    Setting,
-    TrueErrors,
-    UnknownTruthError,
-    olive_reports,
-    optimal_pair,
 )
 from olivine.algorithms.olive.run import olive_sampled
 from olivine.algorithms.olive_program.program import average_bellman_errors
@@ -47,7 +41,7 @@ def test_true_errors_of_an_mdp_are_its_exact_ones(seed, horizon, width) -> None:
     environment = from_mdp(mdp)
     functions = make_q_class(environment, rng, size=6)
     layered = LayeredEnvironment(environment, functions)
-    truth = TrueErrors(environment, layered.offsets, functions)
+    truth = review.TrueErrors(environment, layered.offsets, functions)
     order = np.argsort(mdp.state_level, kind="stable")
     for pair in layered.pairs(functions):
         values = dict(zip(order.tolist(), pair.values(), strict=True))
@@ -69,7 +63,7 @@ def test_the_optimal_pair_has_no_error_under_any_policy(name) -> None:
     environment = make(name, 2)
     functions = make_q_class(environment, np.random.default_rng(0), size=12)
     layered = LayeredEnvironment(environment, functions)
-    truth = TrueErrors(environment, layered.offsets, functions)
+    truth = review.TrueErrors(environment, layered.offsets, functions)
     members = layered.pairs(functions)
     best = members[optimal_member(functions, environment)]
     assert truth.value(best) == environment.truth.optimal_value
@@ -83,7 +77,7 @@ def test_estimates_of_features_approach_the_true_errors() -> None:
     environment = make("diabolical-lock", 0)
     functions = make_q_class(environment, np.random.default_rng(0), size=12)
     layered = LayeredEnvironment(environment, functions)
-    truth = TrueErrors(environment, layered.offsets, functions)
+    truth = review.TrueErrors(environment, layered.offsets, functions)
     finite = FinitePairs(layered.pairs(functions))
     parameters = OliveParameters(
         Fraction(0), Fraction(0), 10, 100, deep(100_000, 30_000), 1
@@ -101,11 +95,11 @@ def test_unknown_truth_says_so() -> None:
     environment = make("lock-gaussian", 0)
     functions = make_q_class(environment, np.random.default_rng(0), size=4)
     layered = LayeredEnvironment(environment, functions)
-    with pytest.raises(UnknownTruthError, match="no exact"):
-        TrueErrors(environment, layered.offsets, functions)
+    with pytest.raises(review.UnknownTruthError, match="no exact"):
+        review.TrueErrors(environment, layered.offsets, functions)
     lock = make("lock", 0)
-    with pytest.raises(UnknownTruthError, match="no decoders"):
-        TrueErrors(lock, layered.offsets)
+    with pytest.raises(review.UnknownTruthError, match="no decoders"):
+        review.TrueErrors(lock, layered.offsets)
 
 
 class Judged:
@@ -121,7 +115,7 @@ class Judged:
         self.parameters = parameters or theorem_parameters(
             EPSILON, 0.1, horizon=3, n_actions=2, rank=2, log_size=functions.log_size()
         )
-        self.setting = Setting(
+        self.setting = review.Setting(
             self.layered,
             self.finite,
             best,
@@ -130,14 +124,16 @@ class Judged:
             2,
             parameters is None,
         )
-        self.truth = TrueErrors(self.environment, self.layered.offsets, functions)
+        self.truth = review.TrueErrors(
+            self.environment, self.layered.offsets, functions
+        )
         self.result = olive_sampled(
             self.layered, self.parameters, rng, optimiser=self.finite
         )
 
     def reports(self, result=None, **changes):
         setting = replace(self.setting, **changes)
-        return olive_reports(setting, result or self.result, self.truth)
+        return review.olive_reports(setting, result or self.result, self.truth)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -215,7 +211,6 @@ def test_a_missed_maximiser_or_pair_is_a_contradiction():
     assert reports["maximiser"].holds is False
     assert reports["optimism"].holds is False
     assert any("maximiser" in found for found in contradictions(reports))
-    judged = Judged()
     reports = judged.reports(replace(judged.result, status="no pair left"))
     assert any("maximiser" in found for found in contradictions(reports))
     assert reports["finishes"].holds is False
@@ -268,8 +263,7 @@ def test_giving_up_and_an_unknown_truth_claim_nothing():
     assert reports["finishes"].holds is None
     assert reports["epsilon-optimal"].holds is None
     assert "time" in reports["finishes"].first
-    judged = Judged()
-    reports = olive_reports(judged.setting, judged.result, "nobody knows")
+    reports = review.olive_reports(judged.setting, judged.result, "nobody knows")
     assert reports["deviations"].holds is None
     assert reports["deviations"].first == "nobody knows"
     assert reports["trajectories"].holds is True
@@ -288,10 +282,10 @@ def test_nothing_is_bound_without_the_optimum_or_the_rank():
 def test_the_optimal_pair_of_a_finite_environment() -> None:
     environment = make("random-finite", 4)
     layered = LayeredEnvironment(environment)
-    pair = optimal_pair(layered)
+    pair = review.optimal_pair(layered)
     value = environment.truth.policy_value(layered.policies(pair.policy))
     assert value == environment.truth.optimal_value
-    assert TrueErrors(environment, layered.offsets).value(pair) == value
+    assert review.TrueErrors(environment, layered.offsets).value(pair) == value
 
 
 def test_the_theorems_constants_give_what_its_proof_needs() -> None:

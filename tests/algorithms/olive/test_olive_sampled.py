@@ -32,17 +32,9 @@ from olivine.algorithms.olive_program.sampled_program import (
 from olivine.algorithms.olive_program.tiebreak import RandomTiebreak
 from scipy.stats import chisquare
 
-from tests.support.depth import deep, spread
+from tests.support import tabular
+from tests.support.depth import deep, spread, with_rows
 from tests.support.refusals import refused
-from tests.support.tabular import (
-    all_policies,
-    distributions,
-    mdps,
-    pairs,
-    policies,
-    slow_distribution,
-    slow_error,
-)
 
 HALF = Fraction(1, 2)
 
@@ -87,14 +79,13 @@ def population(mdp: TabularMDP, shares: dict[int, Fraction]) -> LevelData:
     return LevelData(tuples, int(scale * missing.denominator))
 
 
-@settings(max_examples=40)
 @given(st.data())
 def test_the_population_gives_the_exact_program(data: st.DataObject) -> None:
-    mdp = data.draw(mdps(max_states=4))
-    pair = data.draw(pairs(mdp))
-    distribution = data.draw(distributions(mdp))
+    mdp = data.draw(tabular.mdps(max_states=4))
+    pair = data.draw(tabular.pairs(mdp))
+    distribution = data.draw(tabular.distributions(mdp))
     shares = distribution.probabilities()
-    exact = slow_error(mdp, distribution, pair)
+    exact = tabular.slow_error(mdp, distribution, pair)
     whole = LevelData(None, 1) if not shares else population(mdp, shares)
     assert SampledConstraint.of(whole, mdp.action_counts, 1).error(pair) == exact
 
@@ -197,21 +188,19 @@ def program_value(program: SampledProgram):  # type: ignore[no-untyped-def]
     return value
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"action_counts": [1, 0]}, "at least one action"),
-        ({"tolerance": -1}, "tolerance -1 is negative"),
-        ({"lower": 2}, r"empty range \[2, 1\]"),
-        ({"starts": EmpiricalMeasure([2])}, "observations"),
-    ],
+@with_rows(
+    "changes, message",
+    ({"action_counts": [1, 0]}, "at least one action"),
+    ({"tolerance": -1}, "tolerance -1 is negative"),
+    ({"lower": 2}, r"empty range \[2, 1\]"),
+    ({"starts": EmpiricalMeasure([2])}, "observations"),
 )
 def test_bad_programs_are_refused(changes: dict[str, object], message: str) -> None:
     arguments = {"action_counts": [1, 2], "starts": EmpiricalMeasure([0]), **changes}
     refused(message, SampledProgram, **arguments)  # type: ignore[arg-type]
 
 
-def test_bad_data_and_pairs_are_refused() -> None:
+def test_bad_data_pairs_and_requests_are_refused(rng):
     counts = np.array([1, 2])
     full = {"rewards": [0], "next_observations": [END]}
     for code, action, message in (
@@ -231,13 +220,18 @@ def test_bad_data_and_pairs_are_refused() -> None:
     with pytest.raises(ValueError, match="unknown form 'dual'"):
         program_model(program, "dual")  # type: ignore[arg-type]
     assert not program.is_feasible(Pair.from_fractions([0, 2], [0, 0]))
+    environment = TabularEnvironment(random_tabular_mdp(np.random.default_rng(2)))
+    policy = [0] * environment.mdp.n_states
+    for n in (0, 2**53 + 1):
+        refused(f"{n} trajectories", environment.run, policy, n, rng)
+    for level in (0, 4):
+        refused(f"rules: {level} for", environment.draw, [policy] * level, 5, rng)
 
 
-@settings(max_examples=30)
 @given(st.data())
 def test_data_are_of_the_mdp_and_count_every_trajectory(data: st.DataObject) -> None:
-    mdp = data.draw(mdps(max_states=5))
-    policy = data.draw(policies(mdp))
+    mdp = data.draw(tabular.mdps(max_states=5))
+    policy = data.draw(tabular.policies(mdp))
     n = data.draw(st.sampled_from([1, 7, 10**12]))
     rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
     environment = TabularEnvironment(mdp)
@@ -251,7 +245,7 @@ def test_data_are_of_the_mdp_and_count_every_trajectory(data: st.DataObject) -> 
     for kind, levels in (("follow", followed), ("explore", explored)):
         for h, level in enumerate(levels, start=1):
             assert level.trajectories == n
-            possible = slow_distribution(mdp, policy, h)
+            possible = tabular.slow_distribution(mdp, policy, h)
             certain = sum(possible.values()) == 1
             total = sum(counted(level).values())
             assert total == n if certain else total <= n
@@ -279,7 +273,7 @@ def test_frequencies_are_those_of_the_definition(rng) -> None:
     n = 20_000
     data = counted(TabularEnvironment(mdp).draw([*[policy] * 1, "uniform"], n, rng))
     expected = {}
-    for state, share in slow_distribution(mdp, policy, 2).items():
+    for state, share in tabular.slow_distribution(mdp, policy, 2).items():
         for local, _ in enumerate(mdp.actions(state)):
             expected[state, local, END] = float(share) / 3
     observed = [data.get(key, 0) for key in expected]
@@ -287,30 +281,18 @@ def test_frequencies_are_those_of_the_definition(rng) -> None:
     assert chisquare(observed, [n * p for p in expected.values()]).pvalue > 1e-4
 
 
-def test_errors_along_a_policy_estimate_the_exact_ones() -> None:
+def test_errors_along_a_policy_and_data_over_a_distribution(rng):
     mdp = random_tabular_mdp(np.random.default_rng(2), horizon=3, width=3)
     pair = Pair.from_fractions([HALF] * mdp.n_states, [1] * mdp.n_states)
     data = TabularEnvironment(mdp).run(pair.policy, 10**14, np.random.default_rng(0))
     for h, level in enumerate(data, start=1):
-        exact = slow_error(mdp, mdp.distribution(pair.policy, h), pair)
+        exact = tabular.slow_error(mdp, mdp.distribution(pair.policy, h), pair)
         assert float(on_policy_error(level, pair)) == pytest.approx(exact, abs=1e-5)
     assert on_policy_error(LevelData(None, 3), pair) == 0
-
-
-def test_data_over_a_distribution_that_may_have_ended(rng) -> None:
     mdp = random_tabular_mdp(np.random.default_rng(2), horizon=2, width=2)
     data = TabularEnvironment(mdp).data_over({0: HALF}, 10**6, rng)
     assert data.tuples is not None
     assert data.tuples.total_weight == pytest.approx(5 * 10**5, rel=0.01)
-
-
-def test_bad_requests_are_refused(rng) -> None:
-    environment = TabularEnvironment(random_tabular_mdp(np.random.default_rng(2)))
-    policy = [0] * environment.mdp.n_states
-    for n in (0, 2**53 + 1):
-        refused(f"{n} trajectories", environment.run, policy, n, rng)
-    for level in (0, 4):
-        refused(f"rules: {level} for", environment.draw, [policy] * level, 5, rng)
 
 
 def theorem_of(mdp: TabularMDP, width: int, epsilon: float) -> OliveParameters:
@@ -367,7 +349,7 @@ def test_the_same_seed_gives_the_same_run() -> None:
 
 def test_a_finite_class_and_all_levels() -> None:
     mdp = random_tabular_mdp(np.random.default_rng(5), horizon=2, width=2)
-    own = [mdp.evaluate(policy) for policy in all_policies(mdp)]
+    own = [mdp.evaluate(policy) for policy in tabular.all_policies(mdp)]
     parameters = OliveParameters(Fraction(1, 20), Fraction(3, 10), 10, 10**6, 10**6, 20)
     result = olive_sampled(
         TabularEnvironment(mdp),
@@ -413,7 +395,6 @@ def test_recalled_constants_by_hand() -> None:
     assert found.stop > 2 * found.tolerance
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.floats(1e-12, 0.99), st.integers(1, 50), st.integers(1, 200))
 def test_the_theorems_tolerance_is_met_however_small(epsilon, horizon, rank) -> None:
     found = theorem_parameters(

@@ -60,7 +60,6 @@ def test_the_last_optimum_is_that_of_the_mdp(seed, horizon, width, n_actions):
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=40)
 def test_on_the_edge_each_round_is_legal(seed):
     """Rewards 0 and 1/H occur, so that values 0 and 1 do."""
     mdp = random_tabular_mdp(np.random.default_rng(seed), denominator=3)

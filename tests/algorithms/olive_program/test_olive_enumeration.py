@@ -19,7 +19,7 @@ from olivine.algorithms.olive_program.program import OliveProgram
 from olivine.solvers.milp.milp import solve_milp
 from olivine.solvers.outcome import Status
 
-from tests.support.depth import deep
+from tests.support.depth import deep, with_rows
 from tests.support.tabular import all_policies, mdps, one_variable_family, programs
 
 
@@ -136,14 +136,12 @@ def test_the_paper_s_family_by_hand() -> None:
     assert enumerate_policies(OliveProgram(program.mdp, [])).policies == 1
 
 
-@pytest.mark.parametrize(
-    ("policy", "optimum"),
-    [
-        ([3, 6, 6, 0, 0], Fraction(1, 2)),  # [solve], both clauses by 111
-        ([3, 0, 6, 0, 0], Fraction(5, 6)),  # [solve], C1 by 001
-        ([0, 6, 6, 0, 0], Fraction(1, 2)),  # [try x1]
-        ([1, 6, 6, 0, 0], Fraction(1, 2)),  # [try C1]
-    ],
+@with_rows(
+    "policy, optimum",
+    ([3, 6, 6, 0, 0], Fraction(1, 2)),  # [solve], both clauses by 111
+    ([3, 0, 6, 0, 0], Fraction(5, 6)),  # [solve], C1 by 001
+    ([0, 6, 6, 0, 0], Fraction(1, 2)),  # [try x1]
+    ([1, 6, 6, 0, 0], Fraction(1, 2)),  # [try C1]
 )
 def test_the_optimum_of_a_policy(policy: list[int], optimum: Fraction) -> None:
     program = by_hand()

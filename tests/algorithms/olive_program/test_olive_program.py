@@ -17,24 +17,14 @@ from olivine.algorithms.olive_program.program import (
     average_bellman_errors,
 )
 
+from tests.support import tabular
+from tests.support.depth import with_rows
 from tests.support.refusals import refused
-from tests.support.tabular import (
-    all_policies,
-    distributions,
-    mdps,
-    one_variable_family,
-    pairs,
-    policies,
-    programs,
-    slow_distribution,
-    slow_error,
-)
 
 HALF = Fraction(1, 2)
 FORMS = ("value-policy", "q-function")
 
 
-@settings(max_examples=30)
 @given(st.lists(st.fractions(-2, 2, max_denominator=9)))
 def test_pairs_hold_their_values(values: list[Fraction]) -> None:
     pair = Pair.from_fractions(values, [0] * len(values))
@@ -58,11 +48,10 @@ def test_pairs_of_any_size_and_type() -> None:
     refused("2 values but 1 policy", Pair.from_fractions, [0, 0], [0])
 
 
-@settings(max_examples=40)
 @given(st.data())
 def test_flat_distributions_are_the_listed_ones(data: st.DataObject) -> None:
-    mdp = data.draw(mdps())
-    listed = data.draw(st.lists(distributions(mdp), max_size=4))
+    mdp = data.draw(tabular.mdps())
+    listed = data.draw(st.lists(tabular.distributions(mdp), max_size=4))
     flat = Distributions.from_iterable(iter(listed))
     assert len(flat) == len(listed)
     assert list(flat) == listed
@@ -76,19 +65,17 @@ def test_flat_distributions_are_the_listed_ones(data: st.DataObject) -> None:
         flat[len(listed)]
 
 
-@pytest.mark.parametrize(
-    ("states", "numerators", "denominator", "level", "message"),
-    [
-        ([0, 0], [1, 1], 2, 1, "increasing"),
-        ([1, 0], [1, 1], 2, 1, "increasing"),
-        ([-1], [1], 1, 1, "states >= 0"),
-        ([0], [0], 1, 1, "numerators > 0"),
-        ([0, 1], [2, 1], 2, 1, "exceed 1"),
-        ([0], [3], 2, 1, "exceed 1"),
-        ([0], [1], 1, 0, "level 0"),
-        ([0], [1, 1], 2, 1, "1 states but 2"),
-        ([0, 1], [2**62, 2**62], 2**62, 1, "exceed 1"),
-    ],
+@with_rows(
+    "states, numerators, denominator, level, message",
+    ([0, 0], [1, 1], 2, 1, "increasing"),
+    ([1, 0], [1, 1], 2, 1, "increasing"),
+    ([-1], [1], 1, 1, "states >= 0"),
+    ([0], [0], 1, 1, "numerators > 0"),
+    ([0, 1], [2, 1], 2, 1, "exceed 1"),
+    ([0], [3], 2, 1, "exceed 1"),
+    ([0], [1], 1, 0, "level 0"),
+    ([0], [1, 1], 2, 1, "1 states but 2"),
+    ([0, 1], [2**62, 2**62], 2**62, 1, "exceed 1"),
 )
 def test_bad_distributions_are_refused_alone_and_flat(
     states: list[int], numerators: list[int], denominator: int, level: int, message: str
@@ -106,12 +93,11 @@ def test_bad_distributions_are_refused_alone_and_flat(
             )
 
 
-@settings(max_examples=60)
 @given(st.data())
 def test_errors_match_their_definition(data: st.DataObject) -> None:
-    program = data.draw(programs())
-    pair = data.draw(pairs(program.mdp))
-    expected = [slow_error(program.mdp, d, pair) for d in program.distributions]
+    program = data.draw(tabular.programs())
+    pair = data.draw(tabular.pairs(program.mdp))
+    expected = [tabular.slow_error(program.mdp, d, pair) for d in program.distributions]
     assert program.errors(pair) == expected
     values = [
         Violation("value", s, v - bound)
@@ -129,29 +115,29 @@ def test_errors_match_their_definition(data: st.DataObject) -> None:
     assert program.objective(pair) == pair.value(program.mdp.start)
 
 
-@settings(max_examples=40)
 @given(st.data())
 def test_errors_along_the_own_policy_sum_to_the_optimism(data: st.DataObject) -> None:
-    mdp = data.draw(mdps())
-    pair = data.draw(pairs(mdp))
+    mdp = data.draw(tabular.mdps())
+    pair = data.draw(tabular.pairs(mdp))
     errors = average_bellman_errors(mdp, pair)
     policy = pair.policy.tolist()
     for level, error in enumerate(errors, start=1):
-        met = Distribution.from_fractions(slow_distribution(mdp, policy, level), level)
-        assert error == slow_error(mdp, met, pair)
+        met = Distribution.from_fractions(
+            tabular.slow_distribution(mdp, policy, level), level
+        )
+        assert error == tabular.slow_error(mdp, met, pair)
     assert len(errors) == mdp.horizon
     value = mdp.evaluate(policy).value(mdp.start)
     assert sum(errors) == pair.value(mdp.start) - value
 
 
-@settings(max_examples=40)
 @given(st.data())
 def test_optimal_and_policy_values_have_no_error(data: st.DataObject) -> None:
-    mdp = data.draw(mdps())
-    collected = data.draw(st.lists(distributions(mdp), max_size=4))
+    mdp = data.draw(tabular.mdps())
+    collected = data.draw(st.lists(tabular.distributions(mdp), max_size=4))
     for pair in (
         mdp.optimal_values(),
-        mdp.evaluate(data.draw(st.sampled_from(all_policies(mdp)))),
+        mdp.evaluate(data.draw(st.sampled_from(tabular.all_policies(mdp)))),
     ):
         values = pair.values()
         program = OliveProgram(mdp, collected, 0, min(values), max(values))
@@ -160,26 +146,22 @@ def test_optimal_and_policy_values_have_no_error(data: st.DataObject) -> None:
         assert average_bellman_errors(mdp, pair) == [0] * mdp.horizon
 
 
-def test_errors_beyond_int64_stay_exact() -> None:
-    mdp, collected = one_variable_family()
+def test_errors_and_pairs_beyond_int64_stay_exact():
+    mdp, collected = tabular.one_variable_family()
     tiny = Fraction(1, 3**50)
     pair = Pair.from_fractions([tiny, 1 - tiny, HALF, tiny, 1], [3, 0, 1, 0, 0])
     program = OliveProgram(mdp, collected, tiny)
-    expected = [slow_error(mdp, d, pair) for d in collected]
+    expected = [tabular.slow_error(mdp, d, pair) for d in collected]
     assert program.errors(pair) == expected
     assert [v.amount for v in program.violations(pair)] == [
         e for e in expected if abs(e) > tiny
     ]
-
-
-def test_int64_pairs_with_large_denominators_do_not_wrap() -> None:
-    mdp, collected = one_variable_family()
     size = 2**61
     numerators = np.array([size, size, 0, size - 1, 1])
     pair = Pair(numerators, size, np.array([3, 6, 6, 0, 0]))
     program = OliveProgram(mdp, collected, Fraction(1, 2**40))
     assert pair.numerators.dtype == np.int64
-    assert program.errors(pair) == [slow_error(mdp, d, pair) for d in collected]
+    assert program.errors(pair) == [tabular.slow_error(mdp, d, pair) for d in collected]
     assert [v.index for v in program.violations(pair)] == [0, 1, 2]
 
 
@@ -205,8 +187,8 @@ def test_constraints_that_need_large_integers_do_not_disturb_others(
     size = 2 ** data.draw(st.integers(20, 60)) - 1
     parts = st.integers(0, size)
     numerators = np.array([data.draw(parts) for _ in range(3)])
-    pair = Pair(numerators, size, np.array(data.draw(policies(mdp))))
-    expected = [slow_error(mdp, d, pair) for d in collected]
+    pair = Pair(numerators, size, np.array(data.draw(tabular.policies(mdp))))
+    expected = [tabular.slow_error(mdp, d, pair) for d in collected]
     assert program.errors(pair) == expected
     assert [v.index for v in program.violations(pair)] == [
         i for i, e in enumerate(expected) if abs(e) > tolerance
@@ -214,7 +196,7 @@ def test_constraints_that_need_large_integers_do_not_disturb_others(
 
 
 def test_the_paper_s_family_by_hand() -> None:
-    mdp, collected = one_variable_family()
+    mdp, collected = tabular.one_variable_family()
     program = OliveProgram(mdp, collected)
     optimal = mdp.optimal_values()
     assert program.objective(optimal) == Fraction(5, 6)
@@ -234,14 +216,13 @@ def test_the_paper_s_family_by_hand() -> None:
     assert [v.index for v in program.violations(first)] == [0, 1, 3]
 
 
-@settings(max_examples=60)
 @given(st.data())
 def test_feasible_pairs_are_points_of_the_model_and_back(data: st.DataObject) -> None:
-    program = data.draw(programs())
-    policy = data.draw(st.sampled_from(all_policies(program.mdp)))
+    program = data.draw(tabular.programs())
+    policy = data.draw(st.sampled_from(tabular.all_policies(program.mdp)))
     pair = program.mdp.evaluate(policy)
     if data.draw(st.booleans()):
-        pair = data.draw(pairs(program.mdp))
+        pair = data.draw(tabular.pairs(program.mdp))
     for form in FORMS:
         built = program_model(program, form)
         point = built.point(pair)
@@ -262,8 +243,7 @@ def test_feasible_pairs_are_points_of_the_model_and_back(data: st.DataObject) ->
         assert built.point(back) == point
 
 
-@settings(max_examples=40)
-@given(programs())
+@given(tabular.programs())
 def test_only_states_of_the_program_have_variables(program: OliveProgram) -> None:
     mdp = program.mdp
     support = {int(s) for d in program.distributions for s in d.states}
@@ -283,8 +263,7 @@ def test_only_states_of_the_program_have_variables(program: OliveProgram) -> Non
         assert integers == {j for b in built.policy_index.values() for j in b.values()}
 
 
-@settings(max_examples=40)
-@given(programs())
+@given(tabular.programs())
 def test_big_m_is_the_least_that_never_cuts(program: OliveProgram) -> None:
     """With a binary off, each of its rows can just be met with equality.
 
@@ -321,7 +300,7 @@ def test_the_range_of_a_backup_allows_for_the_tolerance_and_the_mass() -> None:
 
 
 def test_the_policy_of_the_q_function_form_is_greedy() -> None:
-    mdp, collected = one_variable_family()
+    mdp, collected = tabular.one_variable_family()
     built = program_model(OliveProgram(mdp, collected), "q-function")
     point = built.point(mdp.optimal_values())
     start = mdp.start
@@ -348,8 +327,8 @@ def test_equal_actions_share_a_binary() -> None:
     assert built.pair(built.point(pair)).policy.tolist() == [0, 0]
 
 
-def test_points_that_are_no_exact_points_are_refused() -> None:
-    mdp, collected = one_variable_family()
+def test_points_and_programs_that_are_none_are_refused():
+    mdp, collected = tabular.one_variable_family()
     built = program_model(OliveProgram(mdp, collected))
     point = built.point(mdp.optimal_values())
     assert built.policy([float(v) for v in point]).tolist() == (
@@ -360,10 +339,6 @@ def test_points_that_are_no_exact_points_are_refused() -> None:
     changed = list(point)
     changed[built.value_index[1]] = HALF
     refused("does not satisfy the program", built.pair, changed)
-
-
-def test_bad_programs_are_refused() -> None:
-    mdp, collected = one_variable_family()
     refused("tolerance -1 is negative", OliveProgram, mdp, collected, -1)
     refused("empty range", OliveProgram, mdp, collected, 0, 1, 0)
     refused(r"upper 1\.0 is neither", OliveProgram, mdp, collected, upper=1.0)

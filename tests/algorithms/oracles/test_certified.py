@@ -6,51 +6,32 @@ import numpy as np
 import pytest
 from olivine.algorithms.classes import LinearPolicyClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles import csc_hard
+from olivine.algorithms.oracles import csc_hard, results
 from olivine.algorithms.oracles.csc import csc
-from olivine.algorithms.oracles.results import (
-    CscResult,
-    LpResult,
-    LpStatus,
-    check_accuracy,
-    scaled_integers,
-    summation_bound,
-)
 
 ABOVE = float(np.nextafter(0.1, 1))
 
 
 @pytest.mark.parametrize(("bound", "kept"), [(0.1, True), (ABOVE, False)])
 def test_an_accuracy_is_honoured_up_to_it(bound, kept) -> None:
-    assert CscResult(None, 0.0, bound, 0.1, 1).honoured is kept
+    assert results.CscResult(None, 0.0, bound, 0.1, 1).honoured is kept
     for lost, violated in ((bound, 0.0), (0.0, bound)):
-        found = LpResult(LpStatus.OPTIMAL, None, 0.0, lost, violated, 0.1, 0.1, 1)
+        found = results.LpResult(
+            results.LpStatus.OPTIMAL, None, 0.0, lost, violated, 0.1, 0.1, 1
+        )
         assert found.honoured is kept
-    assert LpResult.infeasible(0.1, 0.1, 1).honoured
+    assert results.LpResult.infeasible(0.1, 0.1, 1).honoured
 
 
-def test_accuracies_are_positive_and_finite() -> None:
-    check_accuracy("epsilon", np.nextafter(0, 1))
+def test_accuracies_are_positive_and_the_rounding_bound_is_linear():
+    results.check_accuracy("epsilon", np.nextafter(0, 1))
     for value in (0, -1, np.inf, np.nan):
         with pytest.raises(ValueError, match="is not positive and finite"):
-            check_accuracy("epsilon", value)
-
-
-def test_floats_are_integers_times_the_least_power_of_two() -> None:
-    values = np.array([[0.75, 0.0], [-3.0, 2.0**-40]])
-    integers, scale = scaled_integers(values)
-    exact = [Fraction(v) for v in values.ravel().tolist()]
-    assert [i * scale for i in integers.ravel().tolist()] == exact
-    assert scaled_integers(np.zeros(2))[0].tolist() == [0, 0]
-    thirds, third = scaled_integers(np.array([Fraction(1, 3), 2, Fraction(-1, 2)]))
-    assert (thirds.tolist(), third) == ([2, 12, -3], Fraction(1, 6))
-
-
-def test_the_rounding_bound_is_linear_in_terms_and_size() -> None:
-    unit = summation_bound(1, 1.0)
+            results.check_accuracy("epsilon", value)
+    unit = results.summation_bound(1, 1.0)
     assert unit == 1.01 * 5 * 2.0**-53
-    assert summation_bound(6, 1.0) == pytest.approx(2 * unit)
-    assert summation_bound(1, 3.0) == pytest.approx(3 * unit)
+    assert results.summation_bound(6, 1.0) == pytest.approx(2 * unit)
+    assert results.summation_bound(1, 3.0) == pytest.approx(3 * unit)
 
 
 def test_parts_of_linear_csc_by_hand(rng):

@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.classes import (
-    FiniteValueClass,
-    LearnedValueClass,
-    LinearPolicyClass,
-    TabularPolicyClass,
-    TabularValueClass,
-)
+from olivine.algorithms import classes
 from olivine.algorithms.classes.learned import LearnedPolicyClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc import csc
@@ -29,6 +23,7 @@ from olivine.algorithms.oracles.testing import (
     verify_least_squares,
 )
 
+from tests.support.depth import with_rows
 from tests.support.refusals import refused
 
 SIZES = [32, 64, 128, 256]
@@ -64,15 +59,13 @@ def reads(data, costs):
     return dict(zip(data.observations.tolist(), costs.tolist(), strict=True))
 
 
-@pytest.mark.parametrize(
-    ("oracle", "least", "most"),
-    [
-        (pairs_in_numpy, 1.9, 2.1),
-        (pairs_behind_a_conversion, 1.8, 2.1),
-        (pairs_in_a_method, 1.9, 2.3),
-        (sorts, 1.0, 1.3),
-        (reads, 0.9, 1.1),
-    ],
+@with_rows(
+    "oracle, least, most",
+    (pairs_in_numpy, 1.9, 2.1),
+    (pairs_behind_a_conversion, 1.8, 2.1),
+    (pairs_in_a_method, 1.9, 2.3),
+    (sorts, 1.0, 1.3),
+    (reads, 0.9, 1.1),
 )
 def test_what_is_done_with_the_data_is_counted(oracle, least, most):
     assert least <= exponent(oracle) <= most
@@ -89,7 +82,7 @@ def test_an_oracle_that_lies_is_found_out():
 
 
 def test_our_own_oracles_are_linear_in_the_rows():
-    policies, values = TabularPolicyClass(8, 3), TabularValueClass(8)
+    policies, values = classes.TabularPolicyClass(8, 3), classes.TabularValueClass(8)
     assert exponent(lambda d, c: csc(policies, d, c, epsilon_sub=1e-6)) < 1.2
 
     def operations(n):
@@ -108,7 +101,10 @@ def test_our_own_oracles_are_linear_in_the_rows():
 @pytest.mark.parametrize(("n", "size", "k"), [(1, 1, 1), (8, 4, 3), (64, 6, 9)])
 def test_an_oracle_reports_about_what_is_counted(n, size, k):
     rng = np.random.default_rng([n, size, k])
-    policies, values = TabularPolicyClass(size, k), TabularValueClass(size)
+    policies, values = (
+        classes.TabularPolicyClass(size, k),
+        classes.TabularValueClass(size),
+    )
     costs, fits = random_csc(rng, n, size, k), random_least_squares(rng, n, size)
     for oracle, of, data, numbers in (
         (csc, policies, costs.data, costs.costs),
@@ -123,7 +119,7 @@ def test_an_oracle_reports_about_what_is_counted(n, size, k):
 def test_the_result_is_the_same_and_numpy_is_put_back():
     problem = random_csc(np.random.default_rng(0), 50, 8, 3)
     before = np.asarray, np.array, np.ascontiguousarray, np.copy
-    policies = TabularPolicyClass(8, 3)
+    policies = classes.TabularPolicyClass(8, 3)
     found = count_operations(
         lambda d, c: csc(policies, d, c, epsilon_sub=1e-6), problem.data, problem.costs
     )
@@ -154,7 +150,7 @@ def test_csc_over_features(data, table):
     learned = LearnedPolicyClass(
         Nearest(), 2, reduction="weighted-multiclass", features=dimension
     )
-    for policies in (LinearPolicyClass(dimension, 2), learned):
+    for policies in (classes.LinearPolicyClass(dimension, 2), learned):
         verify_csc(csc, problem, epsilon_sub=1e-6, policy_class=policies)
 
 
@@ -162,7 +158,7 @@ def test_csc_over_features(data, table):
 @settings(max_examples=25, deadline=None)
 def test_least_squares_by_a_learner(data, table):
     problem = data.draw(least_squares_problems(observations=table))
-    values = LearnedValueClass(Nearest(), features=table.shape[1])
+    values = classes.LearnedValueClass(Nearest(), features=table.shape[1])
     found = verify_least_squares(
         least_squares, problem, epsilon_sub=1e-6, value_class=values
     )
@@ -183,7 +179,7 @@ def test_a_regressor_is_a_value_class():
     )
     found = least_squares(values, data, problem.targets, epsilon_sub=1e-6)
     best = least_squares(
-        TabularValueClass(4), problem.data, problem.targets, epsilon_sub=1e-6
+        classes.TabularValueClass(4), problem.data, problem.targets, epsilon_sub=1e-6
     )
     assert abs(found.loss - best.loss) < 1e-9
     assert found.honoured
@@ -212,7 +208,7 @@ def test_an_estimator_that_is_neither_is_told_what_is_missing():
 def test_finite_value_classes_count_too():
     """Their means divide where there is weight, by an array that counts."""
     tables = [np.array([0.0, 1.0]), np.array([0.5, 0.2])]
-    values = FiniteValueClass([table.__getitem__ for table in tables])
+    values = classes.FiniteValueClass([table.__getitem__ for table in tables])
 
     def solve(data, targets):
         return least_squares(values, data, targets, epsilon_sub=0.1)

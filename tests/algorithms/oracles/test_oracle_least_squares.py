@@ -14,28 +14,26 @@ from olivine.algorithms.classes import (
     identity_kernel,
 )
 from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles import testing
 from olivine.algorithms.oracles.least_squares import least_squares
 from olivine.algorithms.oracles.problems import exact_loss
 from olivine.algorithms.oracles.results import summation_bound
-from olivine.algorithms.oracles.testing import (
-    growth,
-    least_squares_problems,
-    verify_least_squares,
-)
 from olivine.claims.oracles import LS_CONSTANT, plain_least_squares
 from scipy.optimize import minimize
+
+from tests.support.depth import with_rows
 
 accuracies = st.sampled_from([0.1, 1e-9, 1e-40])
 
 
-@given(least_squares_problems(max_rows=12, max_observations=8), accuracies)
+@given(testing.least_squares_problems(max_rows=12, max_observations=8), accuracies)
 @settings(max_examples=500)
 def test_tabular_oracles_agree_and_are_exact(problem, epsilon):
     n, size = len(problem.data), problem.n_observations
-    fast = verify_least_squares(
+    fast = testing.verify_least_squares(
         least_squares, problem, epsilon_sub=epsilon, operations=3 * n + size
     )
-    plain = verify_least_squares(
+    plain = testing.verify_least_squares(
         plain_least_squares,
         problem,
         epsilon_sub=epsilon,
@@ -48,8 +46,7 @@ def test_tabular_oracles_agree_and_are_exact(problem, epsilon):
         assert fast.function.exact == plain.function.exact
 
 
-@given(least_squares_problems(max_observations=3))
-@settings(max_examples=30)
+@given(testing.least_squares_problems(max_observations=3))
 def test_tabular_against_a_grid_of_values(problem):
     values = TabularValueClass(problem.n_observations)
     found = least_squares(values, problem.data, problem.targets, epsilon_sub=1e-9)
@@ -61,8 +58,7 @@ def test_tabular_against_a_grid_of_values(problem):
         assert loss <= other + Fraction(1e-9)
 
 
-@given(least_squares_problems(), st.data(), accuracies)
-@settings(max_examples=60)
+@given(testing.least_squares_problems(), st.data(), accuracies)
 def test_finite_class_is_enumerated(problem, data, epsilon):
     row = st.lists(
         st.sampled_from([0.0, 0.25, 1 / 3, 1.0]),
@@ -74,7 +70,7 @@ def test_finite_class_is_enumerated(problem, data, epsilon):
     by_call = FiniteValueClass([lambda x, row=row: row[x] for row in table])
     losses = [exact_loss(g, problem.data, problem.targets) for g in by_table.members]
     for values in (by_table, by_call):
-        result = verify_least_squares(
+        result = testing.verify_least_squares(
             least_squares,
             problem,
             epsilon_sub=epsilon,
@@ -84,16 +80,13 @@ def test_finite_class_is_enumerated(problem, data, epsilon):
         assert result.honoured
 
 
-def test_targets_outside_the_range_are_clipped_not_followed():
+def test_targets_are_clipped_and_importances_weigh_rows():
     data = EmpiricalMeasure([0, 0, 1], weights=[1, 3, 1])
     found = least_squares(
         TabularValueClass(4), data, [2.0, 1.0, -5.0], epsilon_sub=1e-9
     )
     assert found.function.values.tolist() == [1.0, 0.0, 0.0, 0.0]
     assert found.loss == pytest.approx(1 / 5 + 25 / 5)
-
-
-def test_importances_weigh_rows():
     data = EmpiricalMeasure([0, 0, 1], weights=[1, 1, 2])
     found = least_squares(
         TabularValueClass(2),
@@ -130,7 +123,7 @@ def test_operations_grow_as_proved(axis):
             targets = rng.random(sizes["n"])
             return oracle(values, data, targets, epsilon_sub=1e-6).operations
 
-        return growth(cost, [4, 8, 16, 32, 64])
+        return testing.growth(cost, [4, 8, 16, 32, 64])
 
     assert run(least_squares).exponent <= 1 + 1e-9
     assert run(plain_least_squares).exponent <= 1 + 1e-9
@@ -139,7 +132,6 @@ def test_operations_grow_as_proved(axis):
 @given(st.integers(0, 2**32), st.sampled_from([1e-3, 1e-8]))
 @example(108, 1e-8)  # one observation, three features: the ridge alone is regular
 @example(1364, 1e-8)
-@settings(max_examples=30)
 def test_linear_values_are_certified(seed, epsilon):
     """The certificate holds, and the range is kept on the data."""
     rng = np.random.default_rng(seed)
@@ -197,16 +189,14 @@ def test_one_hot_features_make_linear_values_tabular():
     assert linear.loss == pytest.approx(tabular.loss, abs=2e-9)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"targets": [0.0, np.inf]}, "targets, row 1: NaN or infinite"),
-        ({"targets": [0.0]}, "targets: expected shape"),
-        ({"importance": [1.0, -1.0]}, "importance, row 1: negative"),
-        ({"importance": [np.nan, 1.0]}, "importance, row 0: NaN"),
-        ({"data": EmpiricalMeasure([0, 9])}, "observations, row 1: outside the class"),
-        ({"epsilon_sub": 0}, "epsilon_sub"),
-    ],
+@with_rows(
+    "change, message",
+    ({"targets": [0.0, np.inf]}, "targets, row 1: NaN or infinite"),
+    ({"targets": [0.0]}, "targets: expected shape"),
+    ({"importance": [1.0, -1.0]}, "importance, row 1: negative"),
+    ({"importance": [np.nan, 1.0]}, "importance, row 0: NaN"),
+    ({"data": EmpiricalMeasure([0, 9])}, "observations, row 1: outside the class"),
+    ({"epsilon_sub": 0}, "epsilon_sub"),
 )
 def test_bad_input_is_named(change, message):
     arguments = {

@@ -32,6 +32,8 @@ from olivine.algorithms.oracles.lp import (
 )
 from olivine.algorithms.oracles.results import CscResult
 
+from tests.support.depth import with_rows
+
 DATA = EmpiricalMeasure([0, 1, 1])
 COSTS = [[1, 0], [0, 1], [0, 1]]
 ACCURACIES = {"epsilon_sub": 1e-6, "epsilon_feas": 1e-6}
@@ -62,7 +64,7 @@ def test_every_kind_of_call_is_recorded():
     assert ledger.calls["csc"] == 1
 
 
-def test_ledgers_nest_and_reopen():
+def test_ledgers_nest_and_tell_inner_calls_apart():
     policies = TabularPolicyClass(2, 2)
     outer, inner = Ledger(), Ledger()
     with outer:
@@ -74,17 +76,6 @@ def test_ledgers_nest_and_reopen():
     assert outer.calls["csc"] == 3
     assert inner.calls["csc"] == 2
 
-
-def test_a_failed_call_is_not_recorded_and_leaves_nothing_open():
-    policies = TabularPolicyClass(2, 2)
-    with Ledger() as ledger:
-        with pytest.raises(ValueError, match="epsilon_sub"):
-            csc(policies, DATA, COSTS, epsilon_sub=0)
-        csc(policies, DATA, COSTS, epsilon_sub=1)
-    assert [e.inside for e in ledger.entries] == [None]
-
-
-def test_calls_made_by_oracles_are_told_apart():
     @oracle("multi", rows=lambda *args, **kwargs: 7, function="policy")
     def twice(policy_class, /) -> CscResult:
         csc(policy_class, DATA, COSTS, epsilon_sub=0.1)
@@ -96,6 +87,15 @@ def test_calls_made_by_oracles_are_told_apart():
     assert ledger.inner_calls == {"csc": 2}
     assert {e.inside for e in ledger.entries} == {"multi", None}
     assert isinstance(found.policy, GuardedFunction)
+
+
+def test_a_failed_call_is_not_recorded_and_leaves_nothing_open():
+    policies = TabularPolicyClass(2, 2)
+    with Ledger() as ledger:
+        with pytest.raises(ValueError, match="epsilon_sub"):
+            csc(policies, DATA, COSTS, epsilon_sub=0)
+        csc(policies, DATA, COSTS, epsilon_sub=1)
+    assert [e.inside for e in ledger.entries] == [None]
 
 
 def test_oracles_see_through_the_guard_and_guard_what_they_return():
@@ -133,15 +133,13 @@ def test_what_algorithms_may_ask_of_a_guarded_class():
     assert lp(level, mean, **ACCURACIES).value == 0
 
 
-@pytest.mark.parametrize(
+@with_rows(
     "touch",
-    [
-        lambda c: c.n_observations,
-        lambda c: c.admit([0]),
-        lambda c: c.members,
-        lambda c: vars(c),
-        lambda c: c.__dict__,
-    ],
+    lambda c: c.n_observations,
+    lambda c: c.admit([0]),
+    lambda c: c.members,
+    lambda c: vars(c),
+    lambda c: c.__dict__,
 )
 def test_a_touch_fails_and_is_remembered(touch):
     """What makes the test of an algorithm fail even if it swallows the error."""

@@ -47,15 +47,12 @@ def test_small_realisable_problems_are_certified(seed, n, d, k) -> None:
     assert found.honoured
 
 
-def test_large_noise_is_refuted_before_any_large_program(rng) -> None:
+def test_noise_and_one_mislabelled_row_are_found_out(rng):
     features = rng.normal(size=(20_000, 5))
     totals = np.zeros((20_000, 3))
     totals[np.arange(20_000), rng.integers(0, 3, 20_000)] = -1.0
     assert list(separators(features, totals)) == []
-
-
-def test_one_mislabelled_row_of_many_is_found_out() -> None:
-    """The sampled rows are separable; only the rows that come later are not."""
+    # The sampled rows are separable; only the rows that come later are not.
     rng = np.random.default_rng(3)
     features, costs, wanted = separable(rng, 6000, 3, 2)
     clear = int(np.abs(features).sum(axis=1).argmax())
@@ -109,7 +106,6 @@ def test_descent_at_one_sharpness_goes_down(seed) -> None:
 
 
 @given(seeds, st.integers(1, 5), st.sampled_from([1.0, 1e-2, 1e-5]))
-@settings(max_examples=60, deadline=None)
 def test_least_distance_in_a_box(seed, d, smallest) -> None:
     """Against scipy's bounded least squares, however nearly singular r is."""
     rng = np.random.default_rng(seed)
@@ -135,7 +131,6 @@ def test_only_constraints_that_hold_with_equality_get_multipliers() -> None:
 
 
 @given(seeds, st.integers(1, 4), st.integers(1, 20))
-@settings(max_examples=30, deadline=None)
 def test_unclipped_values_are_bounded_by_the_box_alone(seed, d, n) -> None:
     """Without constraints the optimum of E[⟨θ, φ⟩] is B Σ_j |E φ_j|."""
     rng = np.random.default_rng(seed)
@@ -173,7 +168,6 @@ def test_noise_makes_a_clipped_class_miss_what_an_unclipped_one_has(rng) -> None
 
 
 @given(seeds, st.integers(1, 4), st.integers(1, 20))
-@settings(max_examples=30, deadline=None)
 def test_least_squares_without_clipping(seed, d, n) -> None:
     """Against scipy's bounded least squares; values may leave [0, 1]."""
     rng = np.random.default_rng(seed)

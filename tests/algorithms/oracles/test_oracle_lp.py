@@ -31,6 +31,7 @@ from olivine.algorithms.oracles.problems import random_lp
 from olivine.algorithms.oracles.testing import growth, lp_problems, verify_lp
 from olivine.claims.ellipsoid import _Search, cube_side, ellipsoid_lp, iteration_bound
 
+from tests.support.depth import with_rows
 from tests.support.refusals import refused
 
 
@@ -59,7 +60,6 @@ def test_the_three_implementations_agree(problem):
 
 
 @given(lp_problems(max_observations=3))
-@settings(max_examples=30)
 def test_tabular_against_a_grid_of_values(problem):
     """No point of a grid beats the optimum; the feasible ones refute INFEASIBLE."""
     found = lp(
@@ -92,7 +92,6 @@ def test_tabular_against_a_grid_of_values(problem):
 
 
 @given(lp_problems(), st.data())
-@settings(max_examples=40)
 def test_finite_class_is_enumerated(problem, data):
     eighths = st.integers(0, 8).map(lambda k: Fraction(k, 8))
     table = st.lists(
@@ -127,7 +126,6 @@ def meets(member, constraints):
 
 
 @given(lp_problems(), st.integers(0, 2**32))
-@settings(max_examples=40)
 def test_linear_class(problem, seed):
     rng = np.random.default_rng(seed)
     features = rng.integers(0, 3, (problem.n_observations, 2)) / 2
@@ -188,7 +186,7 @@ def test_linear_values_keep_their_range_at_all_observations_so_far():
     assert exact.function.exact == (Fraction(1, 4),)
 
 
-def test_accuracies_below_the_engines_are_met_exactly():
+def test_accuracies_and_coefficients_below_the_engines_count():
     data = EmpiricalMeasure([0, 1], weights=[1, 3 * 10**18])
     near = Constraint.near(Functional.expectation(data), Fraction(1, 3), 0)
     objective = expectation([1, 2])
@@ -200,9 +198,6 @@ def test_accuracies_below_the_engines_are_met_exactly():
     table = result.function.exact
     assert data.expectation_exact(data.at(np.array(table))) == Fraction(1, 3)
     assert result.exact_value == (table[1] + 1) / 2
-
-
-def test_coefficients_that_highs_would_drop_still_count():
     # The engine ignores coefficients below 1e-12; the certificate does not.
     tiny = Functional([0, 1], [1.0, 1e-14])
     must = Constraint(tiny, lower=1 + 5e-15)
@@ -217,7 +212,7 @@ def test_coefficients_that_highs_would_drop_still_count():
     assert float(result.function.exact[1]) == pytest.approx(0.5, rel=0.1)
 
 
-def test_infeasible_is_an_answer_found_in_floats_and_exactly():
+def test_infeasible_is_decided_in_floats_or_rationals():
     seen = expectation([0, 1])
     program = ValueProgram(TabularValueClass(2), [Constraint(seen, upper=0.4)])
     accuracies = {"epsilon_sub": 1e-6, "epsilon_feas": 1e-6}
@@ -230,9 +225,6 @@ def test_infeasible_is_an_answer_found_in_floats_and_exactly():
         assert result.value is None
         assert result.exact is exact
         assert result.honoured
-
-
-def test_infeasible_by_a_hair_is_decided_in_rationals():
     seen = expectation([0, 1, 2], [1, 1, 1])
     hair = Fraction(1, 10**14)
     program = ValueProgram(
@@ -471,25 +463,23 @@ def test_empty_functionals_and_no_constraints():
     assert ellipsoid_lp(TabularValueClass(2), nothing, **accuracies).value == 0
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Functional([0, 1], [1.0, np.nan]), "coefficients, row 1: NaN"),
-        (lambda: Functional([0, 1], [1.0]), "coefficients: expected shape"),
-        (lambda: Functional([0, -1], [1.0, 1.0]), "observations, row 1: negative"),
-        (lambda: Constraint(Functional([0], [1.0])), "neither"),
-        (lambda: Constraint(Functional([0], [1.0]), upper=np.inf), "upper: inf"),
-        (
-            lambda: Functional.expectation(
-                EmpiricalMeasure([0]), field="next_observations"
-            ),
-            "next_observations: this measure has none",
+@with_rows(
+    "make, message",
+    (lambda: Functional([0, 1], [1.0, np.nan]), "coefficients, row 1: NaN"),
+    (lambda: Functional([0, 1], [1.0]), "coefficients: expected shape"),
+    (lambda: Functional([0, -1], [1.0, 1.0]), "observations, row 1: negative"),
+    (lambda: Constraint(Functional([0], [1.0])), "neither"),
+    (lambda: Constraint(Functional([0], [1.0]), upper=np.inf), "upper: inf"),
+    (
+        lambda: Functional.expectation(
+            EmpiricalMeasure([0]), field="next_observations"
         ),
-        (
-            lambda: Functional([0], [1.0]).minus(Functional([[0.0]], [1.0])),
-            "differ in kind",
-        ),
-    ],
+        "next_observations: this measure has none",
+    ),
+    (
+        lambda: Functional([0], [1.0]).minus(Functional([[0.0]], [1.0])),
+        "differ in kind",
+    ),
 )
 def test_bad_functionals_are_named(make, message):
     refused(message, make)

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from olivine.algorithms.classes import LearnedPolicyClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
@@ -65,7 +65,6 @@ class Noise:
 
 
 @given(csc_problems())
-@settings(max_examples=40)
 def test_a_perfect_learner_reaches_the_floor_through_every_reduction(problem):
     features = np.arange(problem.n_observations, dtype=float)[:, None]
     for reduction in [*CLASSIFIERS, "cost-regression"]:
@@ -88,7 +87,6 @@ costs_tables = st.integers(1, 5).flatmap(
 
 @pytest.mark.parametrize(("reduction", "times"), [(all_pairs, 2), (filter_tree, 1)])
 @given(table=costs_tables, seed=st.integers(0, 2**32))
-@settings(max_examples=80)
 def test_a_reduction_costs_so_many_times_what_is_decided_wrongly(
     reduction, times, table, seed
 ):
@@ -101,7 +99,6 @@ def test_a_reduction_costs_so_many_times_what_is_decided_wrongly(
 
 
 @given(costs_tables)
-@settings(max_examples=60)
 def test_weighted_multiclass_is_the_same_problem(table):
     costs = np.array(table)
     seen = []
@@ -122,7 +119,7 @@ def test_weighted_multiclass_is_the_same_problem(table):
         assert np.allclose(shifts, shifts[0])
 
 
-def test_pair_values_by_hand():
+def test_pair_values_and_two_actions_by_hand():
     # Costs 0, 1, 3: v = 0, 1/1, 1 + 2/2.
     assert pair_values(np.array([[3.0, 0.0, 1.0]])).tolist() == [[2.0, 0.0, 1.0]]
     for row in np.random.default_rng(0).random((deep(20, 5), 4)):
@@ -134,9 +131,6 @@ def test_pair_values_by_hand():
             inside = (grid >= min(row[i], row[j])) & (grid < max(row[i], row[j]))
             integral = (inside / counts).sum() * (grid[1] - grid[0])
             assert abs(abs(v[i] - v[j]) - integral) < 1e-4
-
-
-def test_two_actions_are_one_weighted_binary_problem():
     calls = []
 
     class Recorder(Memory):

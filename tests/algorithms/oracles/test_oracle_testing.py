@@ -10,27 +10,13 @@ import pytest
 from hypothesis import given, settings
 from olivine.algorithms.classes import TabularPolicy, TabularValue, TabularValueClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles import problems, testing
 from olivine.algorithms.oracles.csc import csc
 from olivine.algorithms.oracles.least_squares import least_squares
 from olivine.algorithms.oracles.lp import Constraint, Functional, LpStatus, lp
-from olivine.algorithms.oracles.problems import (
-    CscProblem,
-    LeastSquaresProblem,
-    LpProblem,
-    random_csc,
-    random_least_squares,
-    random_lp,
-)
 from olivine.algorithms.oracles.results import scaled_integers, summation_bound
-from olivine.algorithms.oracles.testing import (
-    csc_problems,
-    growth,
-    least_squares_problems,
-    lp_problems,
-    verify_csc,
-    verify_least_squares,
-    verify_lp,
-)
+
+from tests.support.depth import with_rows
 
 PAGE = Path(__file__).parents[3] / "docs" / "oracles.md"
 
@@ -49,73 +35,69 @@ def test_the_page_about_oracles_runs(tmp_path):
 
 def csc_case():
     costs = np.array([[0.0, 1.0], [1.0, 0.0]])
-    return CscProblem(2, 2, EmpiricalMeasure([0, 1]), costs)
+    return problems.CscProblem(2, 2, EmpiricalMeasure([0, 1]), costs)
 
 
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (lambda r: replace(r, policy=TabularPolicy(np.array([0, 0]))), "suboptimality"),
-        (lambda r: replace(r, cost=0.25), "cost reported"),
-        (lambda r: replace(r, operations=10**6), "operations: 1000000 exceed"),
-        (lambda r: replace(r, operations=None), "operations: not reported"),
-    ],
+@with_rows(
+    "spoil, message",
+    (lambda r: replace(r, policy=TabularPolicy(np.array([0, 0]))), "suboptimality"),
+    (lambda r: replace(r, cost=0.25), "cost reported"),
+    (lambda r: replace(r, operations=10**6), "operations: 1000000 exceed"),
+    (lambda r: replace(r, operations=None), "operations: not reported"),
 )
 def test_wrong_csc_oracles_are_caught(spoil, message):
     def oracle(*args, **kwargs):
         return spoil(csc(*args, **kwargs))
 
     with pytest.raises(AssertionError, match=message):
-        verify_csc(oracle, csc_case(), epsilon_sub=1e-6, operations=100)
+        testing.verify_csc(oracle, csc_case(), epsilon_sub=1e-6, operations=100)
 
 
 def test_an_optimum_that_is_none_is_caught():
     with pytest.raises(AssertionError, match="cost against optimum"):
-        verify_csc(csc, csc_case(), epsilon_sub=1, optimum=Fraction(1, 2))
+        testing.verify_csc(csc, csc_case(), epsilon_sub=1, optimum=Fraction(1, 2))
 
 
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (lambda r: replace(r, function=TabularValue(np.ones(2))), "suboptimality"),
-        (lambda r: replace(r, loss=0.7), "loss reported"),
-        (lambda r: replace(r, operations=0), "operations: 0"),
-        (lambda r: replace(r, function=lambda x: 2.0 * np.ones(len(x))), "outside"),
-    ],
+@with_rows(
+    "spoil, message",
+    (lambda r: replace(r, function=TabularValue(np.ones(2))), "suboptimality"),
+    (lambda r: replace(r, loss=0.7), "loss reported"),
+    (lambda r: replace(r, operations=0), "operations: 0"),
+    (lambda r: replace(r, function=lambda x: 2.0 * np.ones(len(x))), "outside"),
 )
 def test_wrong_ls_oracles_are_caught(spoil, message):
     def oracle(*args, **kwargs):
         return spoil(least_squares(*args, **kwargs))
 
-    problem = LeastSquaresProblem(2, EmpiricalMeasure([0, 1]), np.array([0.0, 0.5]))
+    problem = problems.LeastSquaresProblem(
+        2, EmpiricalMeasure([0, 1]), np.array([0.0, 0.5])
+    )
     with pytest.raises(AssertionError, match=message):
-        verify_least_squares(oracle, problem, epsilon_sub=1e-6, operations=100)
+        testing.verify_least_squares(oracle, problem, epsilon_sub=1e-6, operations=100)
 
 
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (lambda r: replace(r, function=TabularValue(np.ones(2))), "violation"),
-        (lambda r: replace(r, function=TabularValue(np.zeros(2))), "suboptimality"),
-        (lambda r: replace(r, status=LpStatus.INFEASIBLE, function=None), "feasible"),
-        (lambda r: replace(r, operations=101), "operations: 101"),
-    ],
+@with_rows(
+    "spoil, message",
+    (lambda r: replace(r, function=TabularValue(np.ones(2))), "violation"),
+    (lambda r: replace(r, function=TabularValue(np.zeros(2))), "suboptimality"),
+    (lambda r: replace(r, status=LpStatus.INFEASIBLE, function=None), "feasible"),
+    (lambda r: replace(r, operations=101), "operations: 101"),
 )
 def test_wrong_lp_oracles_are_caught(spoil, message):
     def oracle(*args, **kwargs):
         return spoil(replace(lp(*args, **kwargs), operations=1))
 
     mean = Functional([0, 1], [0.5, 0.5])
-    problem = LpProblem(2, mean, (Constraint(mean, upper=0.75),), True)
+    problem = problems.LpProblem(2, mean, (Constraint(mean, upper=0.75),), True)
     accuracies = {"epsilon_sub": 1e-6, "epsilon_feas": 1e-6}
     with pytest.raises(AssertionError, match=message):
-        verify_lp(oracle, problem, operations=100, **accuracies)
+        testing.verify_lp(oracle, problem, operations=100, **accuracies)
 
 
 def test_a_violation_beyond_rounding_is_caught():
     """Of 3e-14 where the rounding of numbers up to 1 explains 2e-14."""
     mean = Functional([0], [1.0])
-    problem = LpProblem(1, mean, (Constraint(mean, upper=0.5),), True)
+    problem = problems.LpProblem(1, mean, (Constraint(mean, upper=0.5),), True)
     accuracies = {"epsilon_sub": 1e-6, "epsilon_feas": 1e-6}
 
     def off(by):
@@ -127,32 +109,29 @@ def test_a_violation_beyond_rounding_is_caught():
 
         return oracle
 
-    verify_lp(off(1e-14), problem, **accuracies)
+    testing.verify_lp(off(1e-14), problem, **accuracies)
     with pytest.raises(AssertionError, match="violation"):
-        verify_lp(off(3e-14), problem, **accuracies)
+        testing.verify_lp(off(3e-14), problem, **accuracies)
 
 
-@given(csc_problems(), least_squares_problems())
+@given(testing.csc_problems(), testing.least_squares_problems())
 def test_problems_are_small_unless_asked_otherwise(costs, squares):
     assert max(costs.n_observations, squares.n_observations) <= 5
     assert max(len(costs.data), len(squares.data)) <= 8
 
 
-def test_growth_recovers_exponents():
+def test_growth_and_random_problems_are_as_asked_for(rng):
     sizes = [2, 4, 8, 16]
-    assert growth(lambda n: 3 * n**2, sizes).exponent == pytest.approx(2)
-    assert growth(lambda n: 2**n, sizes).exponent > 3
+    assert testing.growth(lambda n: 3 * n**2, sizes).exponent == pytest.approx(2)
+    assert testing.growth(lambda n: 2**n, sizes).exponent > 3
     with pytest.raises(ValueError, match="two positive"):
-        growth(lambda n: n, [4])
+        testing.growth(lambda n: n, [4])
     with pytest.raises(ValueError, match="not all positive"):
-        growth(lambda n: 0, sizes)
-
-
-def test_random_problems_have_the_sizes_asked_for(rng):
-    problem = random_csc(rng, 7, 3, 2)
+        testing.growth(lambda n: 0, sizes)
+    problem = problems.random_csc(rng, 7, 3, 2)
     assert (len(problem.data), problem.costs.shape) == (7, (7, 2))
-    assert len(random_least_squares(rng, 5, 2).targets) == 5
-    program = random_lp(rng, 6, 4)
+    assert len(problems.random_least_squares(rng, 5, 2).targets) == 5
+    program = problems.random_lp(rng, 6, 4)
     assert len(program.constraints) == 4
     assert lp(
         TabularValueClass(6),
@@ -163,23 +142,21 @@ def test_random_problems_have_the_sizes_asked_for(rng):
     ).feasible
 
 
-@given(csc_problems())
-@settings(max_examples=30)
+@given(testing.csc_problems())
 def test_scaled_integers_are_exact(problem):
     integers, scale = scaled_integers(problem.costs)
     for i, c in zip(integers.ravel(), problem.costs.ravel(), strict=True):
         assert i * scale == Fraction(float(c))
     halves = np.array([[Fraction(1, 2), Fraction(1, 3)]], dtype=object)
     integers, scale = scaled_integers(halves)
-    assert [i * scale for i in integers.ravel()] == halves.ravel().tolist()
+    assert (integers.tolist(), scale) == ([[3, 2]], Fraction(1, 6))
     assert scaled_integers(np.zeros(2))[0].tolist() == [0, 0]
     extremes = np.array([5e-324, -1.7e308, 0.0])
     integers, scale = scaled_integers(extremes)
     assert [i * scale for i in integers] == [Fraction(v) for v in extremes.tolist()]
 
 
-@given(csc_problems(max_rows=30))
-@settings(max_examples=30)
+@given(testing.csc_problems(max_rows=30))
 def test_rounding_bounds_hold(problem):
     weights, costs = problem.data.probabilities, problem.costs[:, 0]
     rounded = float((weights * costs).sum())
@@ -188,7 +165,7 @@ def test_rounding_bounds_hold(problem):
     assert abs(Fraction(rounded) - exact) <= Fraction(bound)
 
 
-@given(least_squares_problems(), lp_problems())
+@given(testing.least_squares_problems(), testing.lp_problems())
 @settings(max_examples=5)
 def test_strategies_draw_valid_problems(regression, program):
     assert regression.data.codes().max() < regression.n_observations

@@ -65,16 +65,13 @@ solve_least_squares.register(OwnValues, own_least_squares)
 solve_lp.register(OwnValues, own_lp)
 
 
-def test_csc():
+def test_csc_and_least_squares_with_importances_and_without():
     costs = [[1, 0], [0, 3], [0, 1]]
     with Ledger() as ledger:
         found = csc(guard(OwnPolicies(TabularPolicyClass(2, 2))), DATA, costs,
                     epsilon_sub=0.1)  # fmt: skip
     assert found.policy(np.array([0, 1])).tolist() == [1, 0]
     assert ledger.calls == {"csc": 1}
-
-
-def test_least_squares_with_importances_and_without():
     values = OwnValues(TabularValueClass(2))
     plain = least_squares(values, DATA, [1.0, 0.0, 1.0], epsilon_sub=0.1)
     assert plain.function(np.array([0, 1])).tolist() == [1.0, 0.5]

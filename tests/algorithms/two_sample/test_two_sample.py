@@ -29,7 +29,7 @@ from olivine.algorithms.two_sample.algorithm import TwoSampleLearner
 from olivine.claims.instances import unlearned
 from olivine.claims.two_sample import printed_depth
 
-from tests.support.depth import deep
+from tests.support.depth import deep, with_rows
 from tests.support.learning import check_share
 from tests.support.two_sample import Log, chain, monitored, theorem
 
@@ -116,9 +116,7 @@ def test_data_sets_have_the_size_asked_for_and_uniform_actions(balanced, rng) ->
 
 
 @pytest.mark.parametrize("kind", ["tabular", "complete"])
-@pytest.mark.parametrize(
-    "count", [4, pytest.param(100, marks=pytest.mark.long)], ids=["few", "many"]
-)
+@with_rows("count", 4, pytest.param(100, marks=pytest.mark.long), ids=["few", "many"])
 def test_epsilon_optimal_in_a_share_of_1_minus_delta(kind, count) -> None:
     def run(seed):
         found = at_theorem(kind, seed, states=2, actions=2, horizon=3)

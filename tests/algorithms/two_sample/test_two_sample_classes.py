@@ -6,14 +6,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from olivine.algorithms.classes import (
-    FiniteValueClass,
-    KernelBall,
-    ValueClassByLevel,
-    identity_kernel,
-)
+from olivine.algorithms import classes
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite_makers import from_lists
 from olivine.algorithms.learning.draw_classes import make_classes
@@ -33,8 +28,8 @@ def test_the_identity_test_can_use_a_kernel_ball() -> None:
     """A ball around 1/2 that contains all functions to [0, 1]: closed form."""
     env = make("random-finite", 2)
     values, policies = make_classes(env, "tabular", np.random.default_rng(0))
-    ball = KernelBall(identity_kernel, radius=0.5 * 4**0.5)
-    tests = ValueClassByLevel.stationary(ball, 3)
+    ball = classes.KernelBall(classes.identity_kernel, radius=0.5 * 4**0.5)
+    tests = classes.ValueClassByLevel.stationary(ball, 3)
     p = theorem(env, values, policies)
     result = monitored(
         env, values, policies, p, np.random.default_rng(0), test_class=tests
@@ -48,8 +43,8 @@ def test_a_test_class_that_sees_less_than_g_is_a_broken_premise(rng) -> None:
     """All states look alike to a constant, so values are wrong; no lemma is."""
     env = make("random-finite", 2)
     values, policies = make_classes(env, "tabular", np.random.default_rng(0))
-    blind = ValueClassByLevel(
-        [FiniteValueClass([[0.5] * env.space(h).n_codes]) for h in (1, 2, 3)]
+    blind = classes.ValueClassByLevel(
+        [classes.FiniteValueClass([[0.5] * env.space(h).n_codes]) for h in (1, 2, 3)]
     )
     p = theorem(env, values, policies)
     result = monitored(env, values, policies, p, rng, test_class=blind)
@@ -154,7 +149,6 @@ fractions = st.fractions(0, 2, max_denominator=60)
 unit_fractions = st.fractions(0, 1, max_denominator=60)
 
 
-@settings(deadline=None, max_examples=80)
 @given(unit_fractions, fractions, fractions, unit_fractions)
 def test_clipping_serves_the_proof(g, one, other, right) -> None:
     """Inequalities of the module `monitors`, in rationals."""
@@ -184,7 +178,7 @@ def merged(env, level):
     )
 
 
-def test_an_observation_of_two_states_needs_the_same_future() -> None:
+def test_observations_of_two_states_need_the_same_future():
     assert observed_mdp(chain()).holds
     assert observed_mdp(merged(chain(), 2)).holds  # both lead to v
     apart = from_lists(
@@ -202,9 +196,6 @@ def test_an_observation_of_two_states_needs_the_same_future() -> None:
     assert found.holds is False
     assert "action 0" in found.reason
     assert observed_mdp(merged(apart, 3)).holds  # nothing follows
-
-
-def test_features_are_told_apart_where_they_can_be_listed() -> None:
     assert observed_mdp(make("lock", 0, horizon=3)).holds
     assert observed_mdp(make("lock-gaussian", 0, horizon=3)).holds is None
 

@@ -32,6 +32,9 @@ from olivine.algorithms.two_sample import (
 from olivine.algorithms.two_sample.algorithm import Regression, Visit
 from olivine.claims.instances import unlearned
 
+from tests.support.depth import with_rows
+from tests.support.records import recorded
+
 HALF = Fraction(1, 2)
 LOW, HIGH = (0,), (1,)
 
@@ -57,36 +60,23 @@ def record():
     )
     values = ValueClassByLevel([TabularValueClass(n) for n in (1, 3)])
     policies = PolicyClassByLevel([TabularPolicyClass(n, 2) for n in (1, 3)])
-    return recorded(Instance(env, values, policies))
+    return run_of(Instance(env, values, policies))
 
 
-def recorded(made):
-    p, events = parameters_of(made), []
-    given_ = made.environment, made.values, made.policies, p
-    result = two_sample(*given_, np.random.default_rng(0), observers=[events.append])
-    return made, p, events, result
-
-
-def replayed(made, p, events, result):
-    monitors = TwoSampleMonitors(
-        Problem(made.environment, made.values, made.policies), p
-    )
-    for event in events:
-        monitors(event)
-    return monitors.reports(result)
+def run_of(made, review=TwoSampleMonitors):
+    problem = Problem(made.environment, made.values, made.policies)
+    rng = np.random.default_rng(0)
+    return recorded(two_sample, problem, parameters_of(made), review, rng)
 
 
 def test_the_record_is_clean_and_so_is_a_fit_as_it_should_be():
-    made, p, events, result = record()
-    assert all(report.holds for report in replayed(made, p, events, result).values())
-    kinds = [type(event) for event in events if not isinstance(event, Triple)]
+    assert all(report.holds for report in record().reports().values())
+    kinds = [type(event) for event in record().events if not isinstance(event, Triple)]
     assert kinds == [*[Entered, Visit] * 3, Regression, Iteration]
     # The policies and values that tampered fits start from are right.
-    made, p, events, result = record()
     right = step(Regression, policies=POLICIES, values=VALUES, estimate=Fraction(1))
-    assert all(r.holds for r in replayed(made, p, right(events), result).values())
-    made, p, events, result = recorded(unlearned())
-    assert replayed(made, p, events, result)["progress"].holds is True
+    assert all(report.holds for report in record().reports(right).values())
+    assert run_of(unlearned()).reports()["progress"].holds is True
 
 
 def visit(path, **changed):
@@ -146,35 +136,31 @@ TAMPERED = {
 
 @pytest.mark.parametrize("name", TAMPERED)
 def test_a_tampered_record_is_noticed(name) -> None:
-    made, p, events, result = record()
-    assert replayed(made, p, TAMPERED[name](events), result)[name].holds is False
+    assert name in record().failing(TAMPERED[name])
 
 
-@pytest.mark.parametrize("missing", ["child", "learned"])
-def test_nested_looks_at_both_inclusions(missing) -> None:
-    made, p, events, result = record()
-    if missing == "child":  # never reached
-        kept = [e for e in events if getattr(e, "path", None) != HIGH]
-        place = "children of level 1"
-    else:  # has a val set, but is not learned
-        kept = visit(HIGH, learned=False)(events)
-        place = "level 2"
-    report = replayed(made, p, kept, result)["nested"]
+@with_rows(
+    "change, place",
+    (TAMPERED["nested"], "children of level 1"),  # a child is never reached
+    (visit(HIGH, learned=False), "level 2"),  # a val set of what is not learned
+)
+def test_nested_looks_at_both_inclusions(change, place) -> None:
+    report = record().reports(change)["nested"]
     assert report.holds is False
     assert report.first.startswith(place)
 
 
-def test_more_val_sets_than_states_are_noticed() -> None:
-    made, p, events, result = record()
-    fewer = TwoSampleParameters(**vars(p) | {"M": 1})
-    report = replayed(made, fewer, events, result)["val-sets"]
-    assert report.holds is False
-    assert "2 > 1" in report.first
+@with_rows(
+    "most, change, words",
+    (1, list, "2 > 1"),
     # With room for more a second set of the same state is still one too many.
-    more = TwoSampleParameters(**vars(p) | {"M": 5})
-    report = replayed(made, more, TAMPERED["val-sets"](events), result)["val-sets"]
+    (5, TAMPERED["val-sets"], "again"),
+)
+def test_more_val_sets_than_states_are_noticed(most, change, words) -> None:
+    other = TwoSampleParameters(**vars(record().parameters) | {"M": most})
+    report = record().reports(change, other)["val-sets"]
     assert report.holds is False
-    assert "again" in report.first
+    assert words in report.first
 
 
 def law(shift=0, others=0, rewards=(HALF,)):
@@ -197,40 +183,35 @@ def parts(accuracy):
     return int(accuracy * 10**30)
 
 
-def test_means_of_g_are_checked_where_the_test_is_another_class() -> None:
-    made, p, events, _ = record()
+def with_blind_test():
+    """The record, before monitors whose test sees nothing."""
     blind = ValueClassByLevel([FiniteValueClass([[1.0] * n]) for n in (1, 3)])
-    given_ = made.environment, made.values, made.policies, p
-    monitors = TwoSampleMonitors(Problem(*given_[:3]), given_[3], test_class=blind)
-    for event in visit(LOW, data=law(shift=parts(p.tau) * 6 // 10))(events):
-        monitors(event)
-    event = monitors.reports(record()[3])["event"]
+    return replace(
+        record(), review=functools.partial(TwoSampleMonitors, test_class=blind)
+    )
+
+
+def test_means_of_g_are_checked_where_the_test_is_another_class() -> None:
+    off = parts(record().parameters.tau) * 6 // 10
+    event = with_blind_test().reports(visit(LOW, data=law(shift=off)))["event"]
     assert event.holds is False
     assert event.first.startswith("means")
 
 
-@pytest.mark.parametrize(
-    ("distances", "holds"), [((1.0, 0.0), True), ((0.0, 1.0), False)]
-)
+@with_rows("distances, holds", ((1.0, 0.0), True), ((0.0, 1.0), False))
 def test_g_must_find_alike_what_the_test_found_alike(distances, holds) -> None:
     """Data from (1,) once more: like those from (1,), or taken for like (0,)."""
-    made, p, events, result = record()
-    blind = ValueClassByLevel([FiniteValueClass([[1.0] * n]) for n in (1, 3)])
-    given_ = made.environment, made.values, made.policies, p
-    monitors = TwoSampleMonitors(Problem(*given_[:3]), given_[3], test_class=blind)
     again = {"recursive": True, "new": False, "learned": False}
-    for event in another(HIGH, distances=distances, **again)(events):
-        monitors(event)
-    assert monitors.reports(result)["test-class"].holds is holds
+    change = another(HIGH, distances=distances, **again)
+    assert with_blind_test().reports(change)["test-class"].holds is holds
 
 
 @pytest.mark.parametrize("bound", ["tau", "tau_V", "tau_L"])
 def test_each_deviation_bound_is_checked_with_its_own_accuracy(bound) -> None:
-    made, p, events, result = record()
+    p = record().parameters
 
     def event(data):
-        tampered = visit(LOW, data=data)(events)
-        return replayed(made, p, tampered, result)["event"]
+        return record().reports(visit(LOW, data=data))["event"]
 
     assert event(law()).holds is True
     if bound == "tau":
@@ -250,24 +231,18 @@ def test_each_deviation_bound_is_checked_with_its_own_accuracy(bound) -> None:
 
 
 def test_what_the_result_says_is_checked() -> None:
-    made, p, events, result = record()
-
-    def failing(**changed):
-        reports = replayed(made, p, events, replace(result, **changed))
-        return [name for name, r in reports.items() if r.holds is False]
-
-    assert failing(learned=(1, p.T_max + 1)) == ["learned-sets"]
-    assert failing(learned=(1, p.T_max)) == []
+    most = record().parameters.T_max
+    assert record().failing(learned=(1, most + 1)) == {"learned-sets"}
+    assert record().failing(learned=(1, most)) == set()
 
 
 def test_claims_bind_where_they_are_proved() -> None:
-    made, p, _, result = record()
     free = TwoSamplePracticalParameters(0.3, 0.1, 2, 2, 2)
     always = {"nested", "csc-calls", "ls-calls", "trajectories"}
     chances = {"evaluation", "progress", "epsilon-optimal"}
     premises = {"event", "oracles", "complete", "markov"}
-    for parameters, chance in ((p, "probable"), (free, "fact")):
-        reports = replayed(made, parameters, [], result)
+    for parameters, chance in ((None, "probable"), (free, "fact")):
+        reports = record().reports(lambda _: [], parameters)
         kinds = {"always": always, chance: chances, "premise": premises}
         for kind, names in kinds.items():
             assert {n for n, r in reports.items() if r.scope == kind} == names
@@ -280,6 +255,5 @@ def test_a_process_that_is_no_mdp_is_a_broken_premise(monkeypatch) -> None:
     verdict = SimpleNamespace(holds=False, reason="aliased")
     place = "olivine.algorithms.two_sample.review.observed_mdp"
     monkeypatch.setattr(place, lambda environment: verdict)
-    reports = replayed(*record())
-    assert [n for n, r in reports.items() if r.holds is False] == ["markov"]
-    assert reports["markov"].first.startswith("aliased")
+    assert record().failing() == {"markov"}
+    assert record().reports()["markov"].first.startswith("aliased")

@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from olivine.algorithms.two_sample.parameters import (
     TwoSamplePracticalParameters,
@@ -12,13 +12,14 @@ from olivine.algorithms.two_sample.parameters import (
 )
 from olivine.claims.two_sample import exponents
 
+from tests.support.depth import with_rows
+
 epsilons = st.floats(0.001, 0.999)
 sizes = st.integers(1, 30)
 logs = st.floats(0, 500)
 problems = given(epsilons, epsilons, sizes, sizes, sizes, logs, logs)
 
 
-@settings(deadline=None, max_examples=60)
 @problems
 @example(0.3, 0.1, 2, 2, 3, 8 * math.log(2), 4 * math.log(2))
 @example(0.5, 0.5, 1, 1, 1, 0.0, 0.0)
@@ -48,7 +49,6 @@ def test_formulas(eps, delta, m, k, h, log_g, log_pi) -> None:
         assert p.visits == m * k + m * h * p.n_exp * (k + 1) <= p.T_max
 
 
-@settings(deadline=None, max_examples=60)
 @problems
 @example(0.99, 0.5, 1, 1, 1, 0.0, 0.0)
 def test_erratum_15_the_corrected_constants_give_the_last_line_of_the_proof(
@@ -116,7 +116,6 @@ def test_bounds_are_those_of_the_propositions_and_the_oracles() -> None:
     assert square <= rest**2 <= square + Fraction(1, 2**200)
 
 
-@settings(deadline=None, max_examples=60)
 @problems
 @example(0.999, 0.5, 1, 1, 1, 0.0, 0.0)
 @example(0.999, 0.999, 1, 1, 1, 0.0, 0.0)
@@ -147,7 +146,6 @@ def test_erratum_15_at_a_problem_of_usual_size_the_printed_bound_exceeds_epsilon
     ).policy_bound < Fraction(1, 80)
 
 
-@settings(deadline=None, max_examples=60)
 @problems
 @example(0.99, 0.99, 1, 30, 1, 0.0, 0.0)
 def test_erratum_16_draws_suffice_for_the_three_deviations(
@@ -196,18 +194,16 @@ def test_calls_and_practical_parameters_are_free():
     assert p.to_json()["tau"] == 0.05
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"n_exp": 20, "n_eval": 10}, "n_eval"),
-        ({"n_exp": 0}, "n_exp"),
-        ({"n_train": 0}, "n_train"),
-        ({"tau": 0}, "tau"),
-        ({"tau_L": "x"}, "number"),
-        ({"oracle_share": -1}, "oracle_share"),
-        ({"max_iterations": 0}, "max_iterations"),
-        ({"balanced": 3}, "balanced"),
-    ],
+@with_rows(
+    "change, message",
+    ({"n_exp": 20, "n_eval": 10}, "n_eval"),
+    ({"n_exp": 0}, "n_exp"),
+    ({"n_train": 0}, "n_train"),
+    ({"tau": 0}, "tau"),
+    ({"tau_L": "x"}, "number"),
+    ({"oracle_share": -1}, "oracle_share"),
+    ({"max_iterations": 0}, "max_iterations"),
+    ({"balanced": 3}, "balanced"),
 )
 def test_bad_practical_parameters(change, message) -> None:
     with pytest.raises(ValueError, match=message):

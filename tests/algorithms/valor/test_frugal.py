@@ -26,7 +26,7 @@ from olivine.algorithms.valor.algorithm import LocalValues
 from olivine.algorithms.valor.consensus import ConsensusPrograms, optimum
 from olivine.algorithms.valor.frugal import SharedData, on_grid
 
-from tests.support.depth import deep
+from tests.support.depth import deep, with_rows
 from tests.support.refusals import refused
 
 MOST = {5: 2_500, 10: 6_000, 20: 17_000}
@@ -48,12 +48,10 @@ def run_of(env, kind="tabular", seed=0, **chosen):
 
 
 @pytest.mark.parametrize("name", ["lock-gaussian", "lock"])
-@pytest.mark.parametrize(
-    ("horizon", "seeds"),
-    [
-        (5, range(1)),
-        *(pytest.param(h, range(10), marks=pytest.mark.long) for h in MOST),
-    ],
+@with_rows(
+    "horizon, seeds",
+    (5, range(1)),
+    *(pytest.param(h, range(10), marks=pytest.mark.long) for h in MOST),
 )
 def test_the_locks_take_as_many_episodes_as_the_page_says(name, horizon, seeds) -> None:
     """Each seed solved, V^π ≥ 0.9 V*, by one rule for all horizons and both locks."""
@@ -109,24 +107,22 @@ def test_without_its_constraints_or_its_test_a_run_goes_wrong(what, monkeypatch,
     assert (value >= 0.45) == (what != "test")
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "name", "classes", "options"),
-    [
-        ("valor", "random-finite", "tabular", {"states": 3, "horizon": 3}),
-        pytest.param(
-            *("valor-constrained", "random-finite", "finite"),
-            {"states": 3, "horizon": 3},
-            marks=pytest.mark.long,
-        ),
-        ("valor-constrained", "tabular", "tabular", {"states": 2, "horizon": 3}),
-        ("valor", "lock", "finite", {"horizon": 3}),
-        pytest.param(
-            *("valor", "lock", "linear"),
-            {"horizon": 2, "observations": "codes"},
-            marks=pytest.mark.long,
-        ),
-        ("valor", "diabolical-lock", "finite", {"horizon": 3, "actions": 4}),
-    ],
+@with_rows(
+    "algorithm, name, classes, options",
+    ("valor", "random-finite", "tabular", {"states": 3, "horizon": 3}),
+    pytest.param(
+        *("valor-constrained", "random-finite", "finite"),
+        {"states": 3, "horizon": 3},
+        marks=pytest.mark.long,
+    ),
+    ("valor-constrained", "tabular", "tabular", {"states": 2, "horizon": 3}),
+    ("valor", "lock", "finite", {"horizon": 3}),
+    pytest.param(
+        *("valor", "lock", "linear"),
+        {"horizon": 2, "observations": "codes"},
+        marks=pytest.mark.long,
+    ),
+    ("valor", "diabolical-lock", "finite", {"horizon": 3, "actions": 4}),
 )
 def test_other_problems_are_solved_with_fewer_samples(
     algorithm, name, classes, options
@@ -469,9 +465,7 @@ def test_parameters_are_formulas_and_refuse_nonsense() -> None:
     refused("no features", frugal_defaults, make("random-finite", 0), 0.3)
 
 
-@pytest.mark.parametrize(
-    "name", [n for n in registry.names() if not n.startswith("valor")]
-)
+@with_rows("name", *[n for n in registry.names() if not n.startswith("valor")])
 def test_only_valor_has_them(name) -> None:
     message = f"parameters: {name} has theorem, paper, practical, and no 'frugal'"
     refused(message, learn, name, make("tabular", 0), parameters="frugal")

@@ -15,7 +15,7 @@ from olivine.algorithms.valor.algorithm import constrained_step, pooled_step, va
 from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, PracticalParameters
 from olivine.claims.instances import late_discovery, sacrificed, wrongly_pruned
 
-from tests.support.depth import deep
+from tests.support.depth import deep, with_rows
 from tests.support.learning import check_share
 from tests.support.valor import ALGORITHMS, both, monitored, theorem
 
@@ -210,9 +210,7 @@ def test_more_than_m_k_iterations_can_be_needed() -> None:
 
 @both
 @pytest.mark.parametrize("kind", ["tabular", "finite"])
-@pytest.mark.parametrize(
-    "count", [4, pytest.param(200, marks=pytest.mark.long)], ids=["few", "many"]
-)
+@with_rows("count", 4, pytest.param(200, marks=pytest.mark.long), ids=["few", "many"])
 def test_epsilon_optimal_in_a_share_of_1_minus_delta(name, kind, count) -> None:
     def run(seed):
         return at_theorem(name, kind, seed, states=3, actions=3, horizon=3)

@@ -103,7 +103,6 @@ def test_a_maximum_over_linear_policies_is_too_high_and_fresh_ones_are_not() -> 
 @given(
     st.integers(1, 12), st.integers(0, 9), st.integers(2, 6), st.floats(0.05, 0.95)
 )  # fmt: skip
-@settings(max_examples=30, deadline=None)
 def test_defaults_keep_a_consensus_at_a_learned_state(h, bits, k, eps) -> None:
     """What the module derives: 0.8 d √(1/n_train + 1/n_test) ≤ 4 ε_stat, B = 1."""
     env = make("lock-gaussian", 0, horizon=h, dimension=bits, actions=k)

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from olivine.reduction.certificate import checker
 from olivine.reduction.certificate.certificate import as_checked, make_certificate
@@ -18,7 +18,7 @@ from olivine.solvers.sat.maxsat import solve_maxsat
 
 from tests.support.cases import cases
 from tests.support.certificates import certified, is_true, judged
-from tests.support.depth import deep, spread
+from tests.support.depth import deep, with_rows
 from tests.support.families import VARIANTS, penalties
 from tests.support.formulas import formulas
 
@@ -50,17 +50,15 @@ def check_case(case, variant: str, tmp_path) -> None:
         assert statement["at_least"] == least
 
 
-@pytest.mark.parametrize(
-    ("case", "variant"),
-    spread(
-        (
-            pytest.param(case, variant, id=f"{case.path.name}-{variant}")
-            for case in cases(*FOLDERS)
-            for variant in VARIANTS
-            if variant == "paper" or case.expected["three_sat"]["clauses"] <= SMALL
-        ),
-        8,
+@with_rows(
+    "case, variant",
+    *(
+        pytest.param(case, variant, id=f"{case.path.name}-{variant}")
+        for case in cases(*FOLDERS)
+        for variant in VARIANTS
+        if variant == "paper" or case.expected["three_sat"]["clauses"] <= SMALL
     ),
+    keep=8,
 )
 def test_cases_certify(case, variant: str, tmp_path) -> None:
     check_case(case, variant, tmp_path)
@@ -76,7 +74,6 @@ def test_all_cases_certify_in_all_variants(variant: str, tmp_path) -> None:
 
 
 @given(formulas(max_width=4, large_weights=False), st.data())
-@settings(deadline=None, max_examples=30)
 def test_any_formula_certifies(formula, data) -> None:
     variant = data.draw(st.sampled_from(VARIANTS))
     instance = Instance.of(formula, variant, data.draw(penalties(variant)))

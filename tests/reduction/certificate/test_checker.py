@@ -112,7 +112,6 @@ def test_three_sat_form_is_the_projects(formula) -> None:
 
 
 @given(formulas(max_variables=3, max_clauses=5, max_width=3), st.data())
-@settings(deadline=None, max_examples=60)
 def test_bound_formula_is_satisfiable_below_the_bound_only(formula, data) -> None:
     three = checker.three_sat(as_checked(formula))
     least = least_unsatisfied(three.clauses, three.weights, three.n)
@@ -125,7 +124,6 @@ def test_bound_formula_is_satisfiable_below_the_bound_only(formula, data) -> Non
 
 
 @given(families(), st.data())
-@settings(deadline=None, max_examples=80)
 def test_values_are_the_only_feasible_ones(family, data) -> None:
     """The project's own check of the program agrees, and with nothing else."""
     layout, n, m = family.layout, family.n_variables, family.n_clauses

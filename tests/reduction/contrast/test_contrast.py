@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from olivine.reduction.contrast.contrast import (
     EASY,
@@ -24,11 +24,11 @@ from olivine.reduction.family.family import Family
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.formula.random_formula import random_ksat
 
+from tests.support.depth import with_rows
 from tests.support.families import VARIANTS
 
 
 @given(st.sampled_from(["power", "exponential"]), st.floats(-1, 3), st.floats(-5, 5))
-@settings(max_examples=40, deadline=None)
 def test_an_exact_law_is_found_again(law, slope, intercept):
     n = [4, 6, 9, 14, 20]
     x = np.log(n) if law == "power" else np.array(n)
@@ -170,15 +170,13 @@ def test_growth_in_words():
     assert text == "too few sizes for a fit"
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"max_n": 2}, "max_n"),
-        ({"instances": 0}, "instances"),
-        ({"time_limit": 0}, "time_limit"),
-        ({"time_limit": float("nan")}, "time_limit"),
-        ({"ratio": -1}, "ratio"),
-    ],
+@with_rows(
+    "change, message",
+    ({"max_n": 2}, "max_n"),
+    ({"instances": 0}, "instances"),
+    ({"time_limit": 0}, "time_limit"),
+    ({"time_limit": float("nan")}, "time_limit"),
+    ({"ratio": -1}, "ratio"),
 )
 def test_plans_out_of_range(change, message):
     with pytest.raises(ValueError, match=message):

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from olivine.reduction.export.graphs import generate_dot, write_dot
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.graph import graph, graph_from_mdp
@@ -76,7 +76,6 @@ def test_members(tmp_path, variant):
     assert (tmp_path / "graph.dot").read_text() == "\n".join(lines) + "\n"
 
 
-@settings(max_examples=30)
 @given(mdps())
 def test_any_mdp(mdp):
     original = graph_from_mdp(mdp)

@@ -5,29 +5,21 @@ import networkx as nx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.reduction.export.graphs import (
-    generate_graphml,
-    generate_node_link,
-    parse_graphml,
-    parse_node_link,
-    read_graphml,
-    read_node_link,
-    write_graphml,
-    write_node_link,
-)
+from olivine.reduction.export import graphs
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.graph import graph, mdp_from_graph
 
+from tests.support.depth import with_rows
 from tests.support.families import ALL_EIGHT, as_three_sat, families
 from tests.support.refusals import refused
 
 FORMATS = {
-    "node-link": (generate_node_link, parse_node_link),
-    "graphml": (generate_graphml, parse_graphml),
+    "node-link": (graphs.generate_node_link, graphs.parse_node_link),
+    "graphml": (graphs.generate_graphml, graphs.parse_graphml),
 }
 FILES = {
-    "node-link": (write_node_link, read_node_link),
-    "graphml": (write_graphml, read_graphml),
+    "node-link": (graphs.write_node_link, graphs.read_node_link),
+    "graphml": (graphs.write_graphml, graphs.read_graphml),
 }
 
 
@@ -99,7 +91,6 @@ def attributed_graphs(draw):
 
 @pytest.mark.parametrize("name", FORMATS)
 @given(g=attributed_graphs())
-@settings(max_examples=30)
 def test_any_names_and_attributes_survive(name, g):
     assert typed(through(g, name)) == typed(g)
 
@@ -131,11 +122,11 @@ def test_a_failed_write_leaves_the_old_file(name, tmp_path):
 
 def test_networkx_reads_our_files(tmp_path):
     built = graph(Family(as_three_sat(ALL_EIGHT, 3)))
-    data = json.loads("\n".join(generate_node_link(built)))
+    data = json.loads("\n".join(graphs.generate_node_link(built)))
     theirs = nx.node_link_graph(data, edges="edges")
     assert list(theirs) == list(built)
     assert theirs.nodes["s0 [try C1]"]["reward"] == "-1/8"
-    write_graphml(built, tmp_path / "g")
+    graphs.write_graphml(built, tmp_path / "g")
     theirs = nx.read_graphml(tmp_path / "g")
     assert set(theirs.edges) == set(built.edges)
     assert theirs.edges["C1 111", "x1^1"]["probability"] == "1/3"
@@ -149,7 +140,7 @@ def test_networkx_reads_our_files(tmp_path):
 
 def test_igraph_computes_with_the_numbers(tmp_path):
     igraph = pytest.importorskip("igraph", reason="needs igraph")
-    write_graphml(graph(Family(as_three_sat(ALL_EIGHT, 3))), tmp_path / "g")
+    graphs.write_graphml(graph(Family(as_three_sat(ALL_EIGHT, 3))), tmp_path / "g")
     theirs = igraph.Graph.Read_GraphML(str(tmp_path / "g"))
     out = [
         sum(theirs.es[e]["probability_float"] for e in theirs.incident(v))
@@ -170,11 +161,11 @@ def test_we_read_networkx_files(tmp_path):
         if isinstance(value, Fraction):
             texts.graph[key] = str(value)
     data = nx.node_link_data(texts, edges="edges")
-    assert typed(parse_node_link(json.dumps(data))) == typed(built)
+    assert typed(graphs.parse_node_link(json.dumps(data))) == typed(built)
     data["links"] = data.pop("edges")  # as networkx wrote it before 3.4
-    assert typed(parse_node_link(json.dumps(data))) == typed(built)
+    assert typed(graphs.parse_node_link(json.dumps(data))) == typed(built)
     nx.write_graphml(texts, tmp_path / "g")
-    assert mdp_from_graph(read_graphml(tmp_path / "g")) == mdp_from_graph(built)
+    assert mdp_from_graph(graphs.read_graphml(tmp_path / "g")) == mdp_from_graph(built)
 
 
 def test_numbers_stand_for_their_decimals():
@@ -194,7 +185,7 @@ def test_numbers_stand_for_their_decimals():
             ],
         }
     )
-    g = parse_node_link(text)
+    g = graphs.parse_node_link(text)
     assert g.nodes[2]["reward"] == Fraction(1, 10)
     assert mdp_from_graph(g).optimal_values().value(0) == Fraction(101, 1000)
 
@@ -256,12 +247,10 @@ BAD_GRAPHML = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("read", "text", "message"),
-    [
-        *((read_node_link, *row) for row in BAD_JSON),
-        *((read_graphml, *row) for row in BAD_GRAPHML),
-    ],
+@with_rows(
+    "read, text, message",
+    *((graphs.read_node_link, *row) for row in BAD_JSON),
+    *((graphs.read_graphml, *row) for row in BAD_GRAPHML),
 )
 def test_bad_files_are_refused_by_name(read, text, message, tmp_path):
     path = tmp_path / "bad"
@@ -272,19 +261,17 @@ def test_bad_files_are_refused_by_name(read, text, message, tmp_path):
     assert message in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("g", "message"),
-    [
-        (nx.DiGraph(name="\x00"), "XML does not allow"),
-        (nx.DiGraph([("a\x0b", "b")]), "XML does not allow"),
-        (nx.DiGraph(thing=None), "no type for None"),
-        (nx.DiGraph([(1, "1")]), "same name"),
-        (nx.DiGraph(penalty=Fraction(1), penalty_float=2.0), "name is taken"),
-        (nx.DiGraph(penalty=Fraction(10**400)), "no float is near"),
-    ],
+@with_rows(
+    "g, message",
+    (nx.DiGraph(name="\x00"), "XML does not allow"),
+    (nx.DiGraph([("a\x0b", "b")]), "XML does not allow"),
+    (nx.DiGraph(thing=None), "no type for None"),
+    (nx.DiGraph([(1, "1")]), "same name"),
+    (nx.DiGraph(penalty=Fraction(1), penalty_float=2.0), "name is taken"),
+    (nx.DiGraph(penalty=Fraction(10**400)), "no float is near"),
 )
 def test_what_does_not_go_into_graphml(g, message):
-    refused(message, list, generate_graphml(g))
+    refused(message, list, graphs.generate_graphml(g))
 
 
 def test_what_does_not_go_into_json():
@@ -296,4 +283,4 @@ def test_what_does_not_go_into_json():
         (nx.DiGraph(x={1, 2}), "graph: "),
         (named_id, "no place for an attribute 'id'"),
     ):
-        refused(message, list, generate_node_link(g))
+        refused(message, list, graphs.generate_node_link(g))

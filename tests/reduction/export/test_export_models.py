@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.reduction.export import model_checkers
@@ -50,7 +50,6 @@ def same(model: Model, mdp: TabularMDP) -> None:
 
 
 @pytest.mark.parametrize(("generate", "read"), FORMATS)
-@settings(max_examples=30)
 @given(data=st.data())
 def test_members(generate, read, data):
     family = data.draw(families(max_variables=3, max_clauses=3))
@@ -60,7 +59,6 @@ def test_members(generate, read, data):
 
 
 @pytest.mark.parametrize(("generate", "read"), FORMATS)
-@settings(max_examples=30)
 @given(mdp=mdps())
 def test_any_mdp(generate, read, mdp):
     same(read(written(generate, mdp)), mdp)
@@ -110,16 +108,9 @@ def test_a_file_as_it_looks():
     drn = written(generate_drn, mdp).splitlines()
     model = drn[drn.index("@model") + 1 :]
     assert model[:9] == [
-        "state 0 init",
-        "// s0",
-        "\taction try_x1 [0]",
-        "\t\t2 : 1/2",
-        "\t\t3 : 1/2",
-        "\taction try_C1 [-1]",
-        "\t\t1 : 1",
-        "\taction solve [0]",
-        "\t\t1 : 1",
-    ]
+        "state 0 init", "// s0", "\taction try_x1 [0]", "\t\t2 : 1/2", "\t\t3 : 1/2",
+        "\taction try_C1 [-1]", "\t\t1 : 1", "\taction solve [0]", "\t\t1 : 1",
+    ]  # fmt: skip
     assert "\taction _001 [0]" in model
     prism = written(generate_prism, mdp)
     assert "  [try_x1] s=s0 -> 1/2 : (s'=x1_0) + 1/2 : (s'=x1_1);" in prism

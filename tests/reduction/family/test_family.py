@@ -3,7 +3,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from olivine.algorithms.olive_program.program import OliveProgram, Pair
 from olivine.reduction.family.family import (
@@ -17,6 +17,7 @@ from olivine.reduction.family.variants import DECLARATIONS, Parameters
 from olivine.reduction.program.optimum import optimum
 from olivine.reduction.program.witness import forward
 
+from tests.support.depth import with_rows
 from tests.support.families import (
     ALL_EIGHT,
     VARIANTS,
@@ -50,23 +51,23 @@ def expected_clause_action(clause, bits):
     return chances
 
 
-def test_example_of_the_paper():
+def test_example_and_penalty_of_the_paper():
     mdp = Family(EXAMPLE).mdp()
     third = Fraction(1, 3)
     assert successors(mdp, "C1", "011") == {"x2^1": third, "x3^1": third, "x5^0": third}
     # Repeated literals: x1 x1 x4 under 110 leads twice to x1^1.
     assert successors(mdp, "C2", "110") == {"x1^1": 2 * third, "x4^0": third}
+    family = Family(EXAMPLE, "paper", 1)
+    assert (family.top, family.try_clause_reward) == (1, -1)
 
 
-@pytest.mark.parametrize(
-    ("clause", "bits", "expected"),
-    [
-        ([1, 1, 1], "001", {"x1^1": "1/3", "x1^0": "2/3"}),
-        ([1, 1, 1], "111", {"x1^1": "1"}),
-        ([1, -1, -1], "100", {"x1^1": "1"}),
-        ([1, -1, 2], "110", {"x1^1": "1/3", "x1^0": "1/3", "x2^0": "1/3"}),
-        ([2, 1, 2], "101", {"x2^1": "2/3", "x1^0": "1/3"}),
-    ],
+@with_rows(
+    "clause, bits, expected",
+    ([1, 1, 1], "001", {"x1^1": "1/3", "x1^0": "2/3"}),
+    ([1, 1, 1], "111", {"x1^1": "1"}),
+    ([1, -1, -1], "100", {"x1^1": "1"}),
+    ([1, -1, 2], "110", {"x1^1": "1/3", "x1^0": "1/3", "x2^0": "1/3"}),
+    ([2, 1, 2], "101", {"x2^1": "2/3", "x1^0": "1/3"}),
 )
 def test_chances_of_coinciding_literals_add_up(clause, bits, expected):
     mdp = Family(as_three_sat([clause], 2)).mdp()
@@ -115,7 +116,6 @@ def test_structure_around_the_clauses(variant):
 
 
 @given(families(), st.data())
-@settings(max_examples=60)
 def test_every_member_is_the_mdp_of_the_definition(family, data):
     n = family.n_variables
     y = data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))
@@ -147,7 +147,6 @@ def test_every_member_is_the_mdp_of_the_definition(family, data):
 
 
 @given(families(), st.randoms(use_true_random=False))
-@settings(max_examples=40)
 def test_a_chain_is_the_member_with_the_actions_of_a_policy(family, random):
     mdp = family.mdp()
     policy = [random.randrange(count) for count in mdp.action_counts.tolist()]
@@ -175,15 +174,13 @@ def test_declared_sizes_are_the_measured_ones(family):
         assert bound == declared
 
 
-@pytest.mark.parametrize(
-    ("variant", "states", "constraints"),
-    [
-        ("paper", "1+m+2*n", "1+m+n"),
-        ("normalized", "1+m+3*n", "1+m+2*n"),
-        ("gap", "1+m+3*n", "1+m+2*n"),
-        ("all-levels", "2+m+3*n", "2+m+2*n"),
-        ("strict", "3+m+3*n", "1+m+2*n"),
-    ],
+@with_rows(
+    "variant, states, constraints",
+    ("paper", "1+m+2*n", "1+m+n"),
+    ("normalized", "1+m+3*n", "1+m+2*n"),
+    ("gap", "1+m+3*n", "1+m+2*n"),
+    ("all-levels", "2+m+3*n", "2+m+2*n"),
+    ("strict", "3+m+3*n", "1+m+2*n"),
 )
 def test_sizes_of_the_table(variant, states, constraints):
     sizes = Family(EXAMPLE, variant).measured_sizes()
@@ -193,7 +190,6 @@ def test_sizes_of_the_table(variant, states, constraints):
 
 
 @given(families())
-@settings(max_examples=40)
 def test_levels_and_rewards(family):
     mdp = family.mdp()
     assert mdp.horizon == int(mdp.heights[mdp.start]) == 3
@@ -222,7 +218,6 @@ def test_levels_and_rewards(family):
 
 
 @given(families(max_variables=3))
-@settings(max_examples=30)
 def test_members_share_all_but_n_rewards(family):
     zero = family.mdp()
     for y in assignments(family.n_variables):
@@ -259,7 +254,6 @@ def test_distributions_are_those_of_the_program(family):
 
 
 @given(families(max_variables=3, max_clauses=3), st.data())
-@settings(max_examples=30)
 def test_all_members_give_the_same_program(family, data):
     size = family.layout.n_states
     unit = st.fractions(0, 1, max_denominator=7)
@@ -275,17 +269,15 @@ def test_all_members_give_the_same_program(family, data):
         assert other.errors(pair) == errors
 
 
-@pytest.mark.parametrize(
-    ("variant", "m", "expected"),
-    [
-        ("paper", 1, "1"),
-        ("paper", 91, "1/91"),
-        ("normalized", 1, "1/2"),
-        ("normalized", 2, "1/2"),
-        ("all-levels", 5, "1/5"),
-        ("gap", 7, "1/4"),
-        ("strict", 7, "1/20"),
-    ],
+@with_rows(
+    "variant, m, expected",
+    ("paper", 1, "1"),
+    ("paper", 91, "1/91"),
+    ("normalized", 1, "1/2"),
+    ("normalized", 2, "1/2"),
+    ("all-levels", 5, "1/5"),
+    ("gap", 7, "1/4"),
+    ("strict", 7, "1/20"),
 )
 def test_default_penalty(variant, m, expected):
     assert default_penalty(variant, m) == Fraction(expected)
@@ -293,28 +285,21 @@ def test_default_penalty(variant, m, expected):
     assert family.penalty == Fraction(expected)
 
 
-@pytest.mark.parametrize(
-    ("variant", "penalty", "message"),
-    [
-        ("paper", 0, "0 < p <= 1"),
-        ("paper", Fraction(101, 100), "0 < p <= 1"),
-        ("normalized", 1, "0 < p < 1"),
-        ("all-levels", Fraction(-1, 2), "0 < p < 1"),
-        ("gap", Fraction(1, 4), "takes none"),
-        ("strict", Fraction(1, 20), "fixes the penalty at 1/20 and takes none"),
-        ("paper", 0.5, "exact"),
-        ("paper", True, "exact"),
-        ("papers", None, "paper, normalized, gap, all-levels, strict"),
-    ],
+@with_rows(
+    "variant, penalty, message",
+    ("paper", 0, "0 < p <= 1"),
+    ("paper", Fraction(101, 100), "0 < p <= 1"),
+    ("normalized", 1, "0 < p < 1"),
+    ("all-levels", Fraction(-1, 2), "0 < p < 1"),
+    ("gap", Fraction(1, 4), "takes none"),
+    ("strict", Fraction(1, 20), "fixes the penalty at 1/20 and takes none"),
+    ("paper", 0.5, "exact"),
+    ("paper", True, "exact"),
+    ("papers", None, "paper, normalized, gap, all-levels, strict"),
 )
 def test_penalties_out_of_range_are_refused(variant, penalty, message):
     with pytest.raises(ValueError, match=message):
         Family(EXAMPLE, variant, penalty)
-
-
-def test_penalty_of_one_is_paper_only():
-    family = Family(EXAMPLE, "paper", 1)
-    assert (family.top, family.try_clause_reward) == (1, -1)
 
 
 def test_largest_weights():
@@ -366,7 +351,7 @@ def test_members_need_n_truth_values(y):
         Family(EXAMPLE).mdp(y)
 
 
-def test_layout_refuses_what_it_does_not_have():
+def test_a_layout_is_a_sequence_of_names_and_refuses_others():
     paper = Layout(Variant.PAPER, 2, 3)
     for call in (
         lambda: paper.variable_state(0),
@@ -380,9 +365,6 @@ def test_layout_refuses_what_it_does_not_have():
     ):
         with pytest.raises(ValueError):
             call()
-
-
-def test_names_are_a_sequence():
     names = Layout(Variant.ALL_LEVELS, 1, 1).state_names()
     assert names == ("s0", "C1", "X1", "x1^0", "x1^1", "bottom")
     assert names[-1] == "bottom"

@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.reduction.family.family import Family, Variant
@@ -14,6 +14,7 @@ from olivine.reduction.family.graph import (
     validate_graph,
 )
 
+from tests.support.depth import with_rows
 from tests.support.families import ALL_EIGHT, VARIANTS, as_three_sat, families
 
 THIRD = Fraction(1, 3)
@@ -36,7 +37,6 @@ def small_graph():
 
 
 @given(families(), st.data())
-@settings(max_examples=50)
 def test_a_member_and_its_graph_are_the_same(family, data):
     n = family.n_variables
     y = data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))
@@ -157,70 +157,62 @@ def set_node(node, **attributes):
     return lambda g: g.nodes[node].update(attributes)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda g: g.clear(), "no node"),
-        (lambda g: g.add_node(3), "node 3: kind is None"),
-        (set_node(1, kind="place"), "node 1: kind is 'place'"),
-        (set_node(1, level=0), "node 1: level is 0"),
-        (set_node(1, level=True), "node 1: level is True"),
-        (set_node(1, level=2.0), "node 1: level is 2.0"),
-        (set_node(11, reward=0.5), "node 11: reward is 0.5, no exact"),
-        (set_node(11, reward="1/2"), "node 11: reward is '1/2', no exact"),
-        (lambda g: g.nodes[11].pop("reward"), "node 11: reward is None"),
-        (lambda g: g.graph.update(horizon="2"), "horizon is '2'"),
-        (lambda g: g.graph.update(reward_lower=0.1), "reward_lower is 0.1"),
-        (lambda g: g.add_edge(0, 1), "node 0: an edge leads from state to state, 1"),
-        (lambda g: g.add_edge(10, 11), "node 10: an edge leads from action to action"),
-        (lambda g: g.remove_node(12), "node 2: the state has no action"),
-        (lambda g: g.add_edge(1, 13), "node 13: the action belongs to 2 states"),
-        (lambda g: g.remove_edge(0, 13), "node 13: the action belongs to 0 states"),
-        (set_node(0, start=False), "0 states have start=True"),
-        (set_node(2, start=True), "2 states have start=True"),
-        (set_node(2, start=1), "node 2: start is 1"),
-        (set_node(13, start=True), "node 13: an action cannot be the start"),
-        (set_node(2, label="1"), "node 2: has the label '1' of 1"),
-        (set_node(13, label="10"), "node 13: has the label '10' of 10"),
-        (
-            lambda g: g.adj[10][1].update(probability=Fraction(1, 4)),
-            "node 10: probabilities add up to 11/12, not 1",
+@with_rows(
+    "change, message",
+    (lambda g: g.clear(), "no node"),
+    (lambda g: g.add_node(3), "node 3: kind is None"),
+    (set_node(1, kind="place"), "node 1: kind is 'place'"),
+    (set_node(1, level=0), "node 1: level is 0"),
+    (set_node(1, level=True), "node 1: level is True"),
+    (set_node(1, level=2.0), "node 1: level is 2.0"),
+    (set_node(11, reward=0.5), "node 11: reward is 0.5, no exact"),
+    (set_node(11, reward="1/2"), "node 11: reward is '1/2', no exact"),
+    (lambda g: g.nodes[11].pop("reward"), "node 11: reward is None"),
+    (lambda g: g.graph.update(horizon="2"), "horizon is '2'"),
+    (lambda g: g.graph.update(reward_lower=0.1), "reward_lower is 0.1"),
+    (lambda g: g.add_edge(0, 1), "node 0: an edge leads from state to state, 1"),
+    (lambda g: g.add_edge(10, 11), "node 10: an edge leads from action to action"),
+    (lambda g: g.remove_node(12), "node 2: the state has no action"),
+    (lambda g: g.add_edge(1, 13), "node 13: the action belongs to 2 states"),
+    (lambda g: g.remove_edge(0, 13), "node 13: the action belongs to 0 states"),
+    (set_node(0, start=False), "0 states have start=True"),
+    (set_node(2, start=True), "2 states have start=True"),
+    (set_node(2, start=1), "node 2: start is 1"),
+    (set_node(13, start=True), "node 13: an action cannot be the start"),
+    (set_node(2, label="1"), "node 2: has the label '1' of 1"),
+    (set_node(13, label="10"), "node 13: has the label '10' of 10"),
+    (
+        lambda g: g.adj[10][1].update(probability=Fraction(1, 4)),
+        "node 10: probabilities add up to 11/12, not 1",
+    ),
+    (
+        lambda g: g.adj[10][1].update(probability=0.25),
+        "node 10: no exact positive probability to 1: 0.25",
+    ),
+    (
+        lambda g: (
+            g.adj[10][1].update(probability=0),
+            g.adj[10][2].update(probability=1),
         ),
-        (
-            lambda g: g.adj[10][1].update(probability=0.25),
-            "node 10: no exact positive probability to 1: 0.25",
-        ),
-        (
-            lambda g: (
-                g.adj[10][1].update(probability=0),
-                g.adj[10][2].update(probability=1),
-            ),
-            "node 10: no exact positive probability to 1: 0",
-        ),
-        (lambda g: g.adj[10][2].pop("probability"), "to 2: None"),
-        (
-            lambda g: g.graph.update(reward_upper=THIRD),
-            "node 11: reward 1 is above 1/3",
-        ),
-        (
-            lambda g: g.graph.update(reward_lower=THIRD),
-            "node 10: reward 0 is below 1/3",
-        ),
-        (set_node(13, level=2), "node 13: level 2, but its state has level 1"),
-        (
-            lambda g: g.add_edge(11, 0, probability=1),
-            "node 11: leads from level 2 back to 0 at level 1",
-        ),
-        (lambda g: g.add_edge(11, 1, probability=1), "lies on a cycle"),
-        (lambda g: g.graph.update(horizon=1), "level 2 is beyond the horizon 1"),
-        (
-            lambda g: g.add_edge(11, 2, probability=1) or g.graph.update(horizon=2),
-            "node 0: an episode can take 3 actions, more than the horizon 2",
-        ),
-        (lambda g: g.graph.update(n_states=4), "n_states is 4, but there are 3"),
-        (lambda g: g.graph.update(n_actions=3), "n_actions is 3, but there are 4"),
-        (lambda g: g.graph.update(n_transitions=3), "n_transitions is 3"),
-    ],
+        "node 10: no exact positive probability to 1: 0",
+    ),
+    (lambda g: g.adj[10][2].pop("probability"), "to 2: None"),
+    (lambda g: g.graph.update(reward_upper=THIRD), "node 11: reward 1 is above 1/3"),
+    (lambda g: g.graph.update(reward_lower=THIRD), "node 10: reward 0 is below 1/3"),
+    (set_node(13, level=2), "node 13: level 2, but its state has level 1"),
+    (
+        lambda g: g.add_edge(11, 0, probability=1),
+        "node 11: leads from level 2 back to 0 at level 1",
+    ),
+    (lambda g: g.add_edge(11, 1, probability=1), "lies on a cycle"),
+    (lambda g: g.graph.update(horizon=1), "level 2 is beyond the horizon 1"),
+    (
+        lambda g: g.add_edge(11, 2, probability=1) or g.graph.update(horizon=2),
+        "node 0: an episode can take 3 actions, more than the horizon 2",
+    ),
+    (lambda g: g.graph.update(n_states=4), "n_states is 4, but there are 3"),
+    (lambda g: g.graph.update(n_actions=3), "n_actions is 3, but there are 4"),
+    (lambda g: g.graph.update(n_transitions=3), "n_transitions is 3"),
 )
 def test_validation_names_what_is_wrong(change, message):
     g = broken(change)
@@ -251,7 +243,6 @@ def test_other_classes_of_graphs_are_refused(kind):
 
 
 @given(families(max_variables=2, max_clauses=2), st.data())
-@settings(max_examples=60)
 def test_damage_to_a_family_is_found(family, data):
     """Dropping or adding any node or edge leaves no valid graph."""
     built = graph(family)

@@ -17,6 +17,7 @@ from olivine.reduction.run.run import adversarial_run
 from olivine.reduction.verify.verification import verify
 from olivine.solvers.milp.milp import confirm, solve_milp
 
+from tests.support.depth import with_rows
 from tests.support.families import ALL_EIGHT
 from tests.support.refusals import refused
 
@@ -51,12 +52,10 @@ def toy(monkeypatch):
     return declare
 
 
-@pytest.mark.parametrize(
-    ("clauses", "value", "quits"),
-    [
-        ([[1, 2, 3]], Fraction(3, 4), True),
-        (ALL_EIGHT, Fraction(3, 4) - Fraction(1, 48), False),
-    ],
+@with_rows(
+    "clauses, value, quits",
+    ([[1, 2, 3]], Fraction(3, 4), True),
+    (ALL_EIGHT, Fraction(3, 4) - Fraction(1, 48), False),
 )
 def test_its_optimum_is_theorem_os(toy, clauses, value, quits) -> None:
     toy(declared(HALVED, quit=quits))
@@ -82,16 +81,11 @@ def test_what_no_declaration_can_know_is_refused(toy) -> None:
         make_certificate(instance, Fraction(3, 4), [True] * 3)
 
 
-@pytest.mark.parametrize(
-    ("declaration", "message"),
-    [
-        (declared(Rewards(2 * QUARTER, QUARTER, 0, QUARTER)), "is to lose p"),
-        (declared(Rewards(2 * QUARTER, QUARTER, 1, 0)), "not to beat"),
-        (
-            declared(HALVED, ranges=variants.Ranges(literal=QUARTER)),
-            "in the ranges of g",
-        ),
-    ],
+@with_rows(
+    "declaration, message",
+    (declared(Rewards(2 * QUARTER, QUARTER, 0, QUARTER)), "is to lose p"),
+    (declared(Rewards(2 * QUARTER, QUARTER, 1, 0)), "not to beat"),
+    (declared(HALVED, ranges=variants.Ranges(literal=QUARTER)), "in the ranges of g"),
 )
 def test_a_declaration_that_theorem_o_does_not_cover_is_refused(
     toy, declaration, message

@@ -8,6 +8,7 @@ from olivine.reduction.formula.formula import MAX_WEIGHT
 from pysat.solvers import Solver
 
 from tests.support.cases import CASES, case_parameters
+from tests.support.depth import with_rows
 
 
 def parse(text, **options):
@@ -54,17 +55,15 @@ def test_the_cases_are_read_as_expected(case):
         assert read_dimacs(case.path, strict=True).formula == formula
 
 
-@pytest.mark.parametrize(
-    ("name", "line", "reason"),
-    [
-        ("unterminated.cnf", 3, "clause without its closing 0"),
-        ("no-header.cnf", 1, "no 'p cnf' header"),
-        ("garbage.cnf", 1, "found '@'"),
-        ("xor.cnf", 2, "XOR clauses are not supported"),
-        ("two-headers.cnf", 3, "second header 'p cnf 2 1'; the first is on line 1"),
-        ("huge-index.cnf", 2, "'99999999999' is out of range"),
-        ("cnf-plus.cnf", 1, "format 'cnf\\+' is not supported"),
-    ],
+@with_rows(
+    "name, line, reason",
+    ("unterminated.cnf", 3, "clause without its closing 0"),
+    ("no-header.cnf", 1, "no 'p cnf' header"),
+    ("garbage.cnf", 1, "found '@'"),
+    ("xor.cnf", 2, "XOR clauses are not supported"),
+    ("two-headers.cnf", 3, "second header 'p cnf 2 1'; the first is on line 1"),
+    ("huge-index.cnf", 2, "'99999999999' is out of range"),
+    ("cnf-plus.cnf", 1, "format 'cnf\\+' is not supported"),
 )
 def test_refused_cases_name_line_and_reason(name, line, reason):
     path = CASES / "odd" / name
@@ -88,83 +87,79 @@ def test_warnings_name_file_and_line():
 # -- the rules, one by one
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("p cnf 2 2\n1 2 0 -1 0", [(1, 2), (-1,)]),
-        ("p cnf 2 1\n1\nc in a clause 0\n 2\n0\n", [(1, 2)]),
-        ("p cnf 2 1\n1 2 0 c behind a clause\n", [(1, 2)]),
-        ("p cnf 2 2\n1 0 2 0 c\n", [(1,), (2,)]),
-        ("p cnf 2 1\nc1 0\nc-2 0\ncnf 1 0\n\t cc\n1 0\n", [(1,)]),
-        ("p cnf 2 2\n007 -02 00 1 0\n", [(7, -2), (1,)]),
-        ("p cnf 2 1\n1 0\n%\n0\n", [(1,)]),
-        ("p cnf 2 1\n1 0\n  %% anything @ 1 -\n\0\xff", [(1,)]),
-        ("p cnf 2 1\n1 0\n%", [(1,)]),
-        ("p\tcnf \f2\v1\r\n\t1\v-2\f0\r\n", [(1, -2)]),
-        ("\ufeffc x\np cnf 1 1\n1 0", [(1,)]),
-        ("\n\n  \np cnf 1 1\n\n1\n\n0\n\n", [(1,)]),
-        ("  p cnf 1 1\n1 0", [(1,)]),
-        ("p cnf 2 3\n0 0\n0", [(), (), ()]),
-        ("p cnf 0 0", []),
-        ("p cnf 0 0\n%\n1 0", []),
-    ],
+@with_rows(
+    "text, expected",
+    ("p cnf 2 2\n1 2 0 -1 0", [(1, 2), (-1,)]),
+    ("p cnf 2 1\n1\nc in a clause 0\n 2\n0\n", [(1, 2)]),
+    ("p cnf 2 1\n1 2 0 c behind a clause\n", [(1, 2)]),
+    ("p cnf 2 2\n1 0 2 0 c\n", [(1,), (2,)]),
+    ("p cnf 2 1\nc1 0\nc-2 0\ncnf 1 0\n\t cc\n1 0\n", [(1,)]),
+    ("p cnf 2 2\n007 -02 00 1 0\n", [(7, -2), (1,)]),
+    ("p cnf 2 1\n1 0\n%\n0\n", [(1,)]),
+    ("p cnf 2 1\n1 0\n  %% anything @ 1 -\n\0\xff", [(1,)]),
+    ("p cnf 2 1\n1 0\n%", [(1,)]),
+    ("p\tcnf \f2\v1\r\n\t1\v-2\f0\r\n", [(1, -2)]),
+    ("\ufeffc x\np cnf 1 1\n1 0", [(1,)]),
+    ("\n\n  \np cnf 1 1\n\n1\n\n0\n\n", [(1,)]),
+    ("  p cnf 1 1\n1 0", [(1,)]),
+    ("p cnf 2 3\n0 0\n0", [(), (), ()]),
+    ("p cnf 0 0", []),
+    ("p cnf 0 0\n%\n1 0", []),
 )
 def test_what_is_read(text, expected):
     assert clauses(text, max_variables=10) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "reason"),
-    [
-        ("", 1, "empty"),
-        ("\ufeff", 1, "nothing but comments"),
-        ("c x\n\nc y\n", 3, "nothing but comments and white space"),
-        ("c p cnf 1 1\n1 0\n", 2, "no 'p cnf' header"),
-        ("%\n", 1, "no 'p cnf' header: expected it or a comment, found '%'"),
-        ("1 0\np cnf 1 1\n", 1, "no 'p cnf' header"),
-        ("x1 0\n", 1, "found 'x1'"),
-        ("\x00\x00\n", 1, r"found '\\x00\\x00'"),
-        ("p", 1, "malformed header"),
-        ("p cnf", 1, "malformed header 'p cnf': expected 'p cnf VARIABLES CLAUSES'"),
-        ("p cnf 1", 1, "malformed header"),
-        ("p cnf 1 1 1", 1, "malformed header"),
-        ("p cnf 1 -1", 1, "malformed header"),
-        ("p cnf +1 1", 1, "malformed header"),
-        ("p cnf 1_0 1", 1, "malformed header"),
-        ("p cnf ١ 1", 1, "malformed header"),
-        ("p cnf 1 1.0", 1, "malformed header"),
-        ("pcnf 1 1", 1, "malformed header"),
-        ("p wcnf 1 1 1 1", 1, "malformed header"),
-        ("p wcnf 1 1 0", 1, "top weight is 0"),
-        ("p knf 1 1", 1, "format 'knf' is not supported"),
-        ("p CNF 1 1", 1, "format 'CNF' is not supported"),
-        ("p cnf 99999999999999999999 1", 1, "above the limit of 10000000"),
-        ("p cnf 10000001 1", 1, "declares 10000001 variables, above the limit"),
-        ("p cnf 1 1\n1 +1 0", 2, r"expected a literal .* found '\+1'"),
-        ("p cnf 1 1\n1_0 0", 2, "found '1_0'"),
-        ("p cnf 1 1\n１ 0", 2, "expected a literal"),
-        ("p cnf 1 1\n1 -0", 2, "found '-0'"),
-        ("p cnf 1 1\n1-1 0", 2, "found '1-1'"),
-        ("p cnf 1 1\n- 1 0", 2, "found '-'"),
-        ("p cnf 1 1\n--1 0", 2, "found '--1'"),
-        ("p cnf 1 1\n1\xa00", 2, "expected a literal"),
-        ("p cnf 1 1\n1 0\n\n1 \x00 0", 4, r"found '\\x00'"),
-        ("p cnf 1 1\n1.5 0", 2, "found '1.5'"),
-        ("p cnf 1 1\n1 c 0\n0", 2, "found 'c'"),
-        ("p cnf 1 1\nh 1 0", 2, "found 'h'"),
-        ("p cnf 1 1\n1 0 %\n", 2, "found '%'"),
-        ("p cnf 1 1\n1 0 p cnf 1 1\n", 2, "found 'p'"),
-        ("p cnf 1 1\n1\np cnf 1 1\n", 3, "second header"),
-        ("p cnf 1 1\n1 0\nx 1 0\n", 3, "XOR"),
-        ("p cnf 1 1\n-2147483648 0", 2, "'-2147483648' is out of range"),
-        ("p cnf 1 1\n4294967297 0", 2, "'4294967297' is out of range"),
-        ("p cnf 1 1\n-9223372036854775808 0", 2, "out of range"),
-        ("p cnf 1 1\n9223372036854775808 0", 2, "out of range"),
-        ("p cnf 1 1\n10000001 0", 2, "variable 10000001 is above the limit of"),
-        ("p cnf 1 1\n1 0\n1\n\n-1\n", 3, "clause without its closing 0"),
-        ("p cnf 1 1\n1 0 1\n1\nc 0", 2, "clause without its closing 0"),
-        ("p cnf 1 1\n1\n%\n0\n", 2, "clause without its closing 0"),
-    ],
+@with_rows(
+    "text, line, reason",
+    ("", 1, "empty"),
+    ("\ufeff", 1, "nothing but comments"),
+    ("c x\n\nc y\n", 3, "nothing but comments and white space"),
+    ("c p cnf 1 1\n1 0\n", 2, "no 'p cnf' header"),
+    ("%\n", 1, "no 'p cnf' header: expected it or a comment, found '%'"),
+    ("1 0\np cnf 1 1\n", 1, "no 'p cnf' header"),
+    ("x1 0\n", 1, "found 'x1'"),
+    ("\x00\x00\n", 1, r"found '\\x00\\x00'"),
+    ("p", 1, "malformed header"),
+    ("p cnf", 1, "malformed header 'p cnf': expected 'p cnf VARIABLES CLAUSES'"),
+    ("p cnf 1", 1, "malformed header"),
+    ("p cnf 1 1 1", 1, "malformed header"),
+    ("p cnf 1 -1", 1, "malformed header"),
+    ("p cnf +1 1", 1, "malformed header"),
+    ("p cnf 1_0 1", 1, "malformed header"),
+    ("p cnf ١ 1", 1, "malformed header"),
+    ("p cnf 1 1.0", 1, "malformed header"),
+    ("pcnf 1 1", 1, "malformed header"),
+    ("p wcnf 1 1 1 1", 1, "malformed header"),
+    ("p wcnf 1 1 0", 1, "top weight is 0"),
+    ("p knf 1 1", 1, "format 'knf' is not supported"),
+    ("p CNF 1 1", 1, "format 'CNF' is not supported"),
+    ("p cnf 99999999999999999999 1", 1, "above the limit of 10000000"),
+    ("p cnf 10000001 1", 1, "declares 10000001 variables, above the limit"),
+    ("p cnf 1 1\n1 +1 0", 2, r"expected a literal .* found '\+1'"),
+    ("p cnf 1 1\n1_0 0", 2, "found '1_0'"),
+    ("p cnf 1 1\n１ 0", 2, "expected a literal"),
+    ("p cnf 1 1\n1 -0", 2, "found '-0'"),
+    ("p cnf 1 1\n1-1 0", 2, "found '1-1'"),
+    ("p cnf 1 1\n- 1 0", 2, "found '-'"),
+    ("p cnf 1 1\n--1 0", 2, "found '--1'"),
+    ("p cnf 1 1\n1\xa00", 2, "expected a literal"),
+    ("p cnf 1 1\n1 0\n\n1 \x00 0", 4, r"found '\\x00'"),
+    ("p cnf 1 1\n1.5 0", 2, "found '1.5'"),
+    ("p cnf 1 1\n1 c 0\n0", 2, "found 'c'"),
+    ("p cnf 1 1\nh 1 0", 2, "found 'h'"),
+    ("p cnf 1 1\n1 0 %\n", 2, "found '%'"),
+    ("p cnf 1 1\n1 0 p cnf 1 1\n", 2, "found 'p'"),
+    ("p cnf 1 1\n1\np cnf 1 1\n", 3, "second header"),
+    ("p cnf 1 1\n1 0\nx 1 0\n", 3, "XOR"),
+    ("p cnf 1 1\n-2147483648 0", 2, "'-2147483648' is out of range"),
+    ("p cnf 1 1\n4294967297 0", 2, "'4294967297' is out of range"),
+    ("p cnf 1 1\n-9223372036854775808 0", 2, "out of range"),
+    ("p cnf 1 1\n9223372036854775808 0", 2, "out of range"),
+    ("p cnf 1 1\n10000001 0", 2, "variable 10000001 is above the limit of"),
+    ("p cnf 1 1\n1 0\n1\n\n-1\n", 3, "clause without its closing 0"),
+    ("p cnf 1 1\n1 0 1\n1\nc 0", 2, "clause without its closing 0"),
+    ("p cnf 1 1\n1\n%\n0\n", 2, "clause without its closing 0"),
 )
 def test_errors_name_line_and_reason(text, line, reason):
     caught = error(text)
@@ -198,29 +193,27 @@ def test_impossible_limits(options):
 # -- WCNF
 
 
-@pytest.mark.parametrize(
-    ("text", "options", "rows", "weights", "hard"),
-    [
-        ("p wcnf 2 2\n3 1 0\n9 -1 2 0", {}, [(1,), (-1, 2)], [3, 9], None),
-        ("p wcnf 2 2 9\n3 1 0\n9 2 0", {}, [(1,), (2,)], [3, 0], [False, True]),
-        ("p wcnf 2 1 9\n10\n2 0", {}, [(2,)], [0], [True]),
-        ("p wcnf 0 2\n3 0 4 0", {}, [(), ()], [3, 4], None),
-        ("p wcnf 1 1 99999999999999999999\n1 1 0", {}, [(1,)], [1], None),
-        ("p wcnf 1 1 5\n99999999999999999999 1 0", {}, [(1,)], [0], [True]),
-        (f"p wcnf 1 1\n{MAX_WEIGHT} 1 0", {}, [(1,)], [MAX_WEIGHT], None),
-        ("h 1 0\n4 2 0", {}, [(1,), (2,)], [0, 4], [True, False]),
-        ("c x\n4 2 0\nh 1 0 h 0", {}, [(2,), (1,), ()], [4, 0, 0], [False, True, True]),
-        ("4 -2 0", {"input_format": "wcnf"}, [(-2,)], [4], None),
-        ("5 0", {"input_format": "wcnf"}, [()], [5], None),
-        (
-            "3 1\n2 0 c x\n4 2 0\n%\n",
-            {"input_format": "wcnf"},
-            [(1, 2), (2,)],
-            [3, 4],
-            None,
-        ),
-        ("p wcnf 0 0", {}, [], [], None),
-    ],
+@with_rows(
+    "text, options, rows, weights, hard",
+    ("p wcnf 2 2\n3 1 0\n9 -1 2 0", {}, [(1,), (-1, 2)], [3, 9], None),
+    ("p wcnf 2 2 9\n3 1 0\n9 2 0", {}, [(1,), (2,)], [3, 0], [False, True]),
+    ("p wcnf 2 1 9\n10\n2 0", {}, [(2,)], [0], [True]),
+    ("p wcnf 0 2\n3 0 4 0", {}, [(), ()], [3, 4], None),
+    ("p wcnf 1 1 99999999999999999999\n1 1 0", {}, [(1,)], [1], None),
+    ("p wcnf 1 1 5\n99999999999999999999 1 0", {}, [(1,)], [0], [True]),
+    (f"p wcnf 1 1\n{MAX_WEIGHT} 1 0", {}, [(1,)], [MAX_WEIGHT], None),
+    ("h 1 0\n4 2 0", {}, [(1,), (2,)], [0, 4], [True, False]),
+    ("c x\n4 2 0\nh 1 0 h 0", {}, [(2,), (1,), ()], [4, 0, 0], [False, True, True]),
+    ("4 -2 0", {"input_format": "wcnf"}, [(-2,)], [4], None),
+    ("5 0", {"input_format": "wcnf"}, [()], [5], None),
+    (
+        "3 1\n2 0 c x\n4 2 0\n%\n",
+        {"input_format": "wcnf"},
+        [(1, 2), (2,)],
+        [3, 4],
+        None,
+    ),
+    ("p wcnf 0 0", {}, [], [], None),
 )
 def test_weights(text, options, rows, weights, hard):
     formula = parse(text, **options).formula
@@ -229,24 +222,22 @@ def test_weights(text, options, rows, weights, hard):
     assert (None if formula.hard is None else formula.hard.tolist()) == hard
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "reason"),
-    [
-        ("p wcnf 1 1\n0 1 0", 2, "expected a weight >= 1, found '0'"),
-        ("p wcnf 1 2\n3 1 0 0 1 0", 2, "expected a weight >= 1, found '0'"),
-        ("p wcnf 1 1\n-1 1 0", 2, "found '-1'"),
-        ("p wcnf 1 1\n1.5 1 0", 2, "found '1.5'"),
-        ("p wcnf 1 1\n1e3 1 0", 2, "found '1e3'"),
-        ("p wcnf 1 1\nh 1 0", 2, "headerless WCNF only; this file has a header"),
-        (f"p wcnf 1 1\n{MAX_WEIGHT + 1} 1 0", 2, "weight '9223372036854775808' is"),
-        ("p wcnf 1 1\n3\n", 2, "clause without its closing 0"),
-        ("h 1 0\n0 1 0", 2, "expected a weight of at least 1 or 'h', found '0'"),
-        ("h 1 0\nh h 0", 2, "expected a literal .* found 'h'"),
-        ("h 1 0\nh1 0", 2, "or 'h', found 'h1'"),
-        ("h 1 0\np cnf 1 1", 2, "header 'p cnf 1 1' after the first clause"),
-        ("2 1 0\n3 1 0\n@\nh 1 0\n", 1, "no 'p cnf' header"),
-        ("2 1 0\n3 1 0\n", 1, "no 'p cnf' header: expected it or a comment, found '2'"),
-    ],
+@with_rows(
+    "text, line, reason",
+    ("p wcnf 1 1\n0 1 0", 2, "expected a weight >= 1, found '0'"),
+    ("p wcnf 1 2\n3 1 0 0 1 0", 2, "expected a weight >= 1, found '0'"),
+    ("p wcnf 1 1\n-1 1 0", 2, "found '-1'"),
+    ("p wcnf 1 1\n1.5 1 0", 2, "found '1.5'"),
+    ("p wcnf 1 1\n1e3 1 0", 2, "found '1e3'"),
+    ("p wcnf 1 1\nh 1 0", 2, "headerless WCNF only; this file has a header"),
+    (f"p wcnf 1 1\n{MAX_WEIGHT + 1} 1 0", 2, "weight '9223372036854775808' is"),
+    ("p wcnf 1 1\n3\n", 2, "clause without its closing 0"),
+    ("h 1 0\n0 1 0", 2, "expected a weight of at least 1 or 'h', found '0'"),
+    ("h 1 0\nh h 0", 2, "expected a literal .* found 'h'"),
+    ("h 1 0\nh1 0", 2, "or 'h', found 'h1'"),
+    ("h 1 0\np cnf 1 1", 2, "header 'p cnf 1 1' after the first clause"),
+    ("2 1 0\n3 1 0\n@\nh 1 0\n", 1, "no 'p cnf' header"),
+    ("2 1 0\n3 1 0\n", 1, "no 'p cnf' header: expected it or a comment, found '2'"),
 )
 def test_weights_that_are_none(text, line, reason):
     with pytest.raises(DimacsError, match=reason) as caught:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from olivine.reduction.formula.dimacs import DimacsError, dimacs_lines, parse_dimacs
 from olivine.reduction.formula.inputs import CHUNK
 
-from tests.support.depth import deep, spread
+from tests.support.depth import deep, spread, with_rows
 from tests.support.formulas import formulas
 
 
@@ -131,9 +131,7 @@ def test_many_literals_and_leading_zeros_are_read():
     assert list(formula.clauses()) == [(1,)]
 
 
-@pytest.mark.parametrize(
-    "head", spread([b"", b"p cnf ", b"p cnf 1 1\n", b"h 1 0\n", b"p cnf 1 1\n-"], 3)
-)
+@with_rows("head", b"", b"p cnf ", b"p cnf 1 1\n", b"h 1 0\n", b"p cnf 1 1\n-", keep=3)
 def test_a_number_of_millions_of_digits(head):
     assert len(str(error(head + b"9" * deep(10**7, 10**6) + b" 0"))) < 300
 

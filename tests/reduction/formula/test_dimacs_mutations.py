@@ -19,13 +19,7 @@ import numpy as np
 import pytest
 from olivine.reduction.certificate import checker
 from olivine.reduction.certificate.certificate import as_checked
-from olivine.reduction.formula.dimacs import (
-    DimacsError,
-    DimacsFile,
-    dimacs_lines,
-    parse_dimacs,
-    read_dimacs,
-)
+from olivine.reduction.formula import dimacs
 from pysat.formula import CNF, WCNF
 from pysat.solvers import Solver
 
@@ -96,13 +90,13 @@ def damaged(seed):
 def outcome(read, *arguments, **options):
     try:
         return read(*arguments, **options)
-    except DimacsError as error:
+    except dimacs.DimacsError as error:
         return error
 
 
 def same(a, b):
     """Whether two outcomes say the same, whatever the name of the source."""
-    if isinstance(a, DimacsError) or isinstance(b, DimacsError):
+    if isinstance(a, dimacs.DimacsError) or isinstance(b, dimacs.DimacsError):
         return isinstance(b, type(a)) and (a.line, a.reason) == (b.line, b.reason)
     return a.formula == b.formula and a.format == b.format
 
@@ -110,8 +104,8 @@ def same(a, b):
 def check_one(seed, path):
     data, rng = damaged(seed)
     path.write_bytes(data)
-    found = outcome(read_dimacs, path)
-    if isinstance(found, DimacsError):
+    found = outcome(dimacs.read_dimacs, path)
+    if isinstance(found, dimacs.DimacsError):
         assert found.source == str(path)
         assert found.line is None or 1 <= found.line <= data.count(b"\n") + 1
         assert str(found).isascii()
@@ -121,19 +115,19 @@ def check_one(seed, path):
         return "compressed"
     assert getattr(found, "line", 1) is not None
     path.write_bytes(gzip.compress(data, compresslevel=1))
-    assert same(outcome(read_dimacs, path), found)
+    assert same(outcome(dimacs.read_dimacs, path), found)
     size = int(rng.integers(1, 60))
     pieces = [data[i : i + size] for i in range(0, len(data), size)]
-    assert same(outcome(parse_dimacs, pieces), found)
+    assert same(outcome(dimacs.parse_dimacs, pieces), found)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             "olivine.reduction.formula.dimacs_body._plain_numbers", lambda block: None
         )
-        assert same(outcome(parse_dimacs, data), found)
-    if isinstance(found, DimacsError):
+        assert same(outcome(dimacs.parse_dimacs, data), found)
+    if isinstance(found, dimacs.DimacsError):
         return "refused"
-    again = "".join(dimacs_lines(found.formula)).encode()
-    assert parse_dimacs(again, strict=True).formula == found.formula
+    again = "".join(dimacs.dimacs_lines(found.formula)).encode()
+    assert dimacs.parse_dimacs(again, strict=True).formula == found.formula
     return "agreed" if agrees_with_pysat(found, data) else "read"
 
 
@@ -143,13 +137,13 @@ def compare_with_checker(path, rng):
     limits = ([10**7, 2][rng.random() < 0.2], [None, 30][rng.random() < 0.2])
     asked = [None, None, None, "cnf", "wcnf"][rng.integers(5)]
     ours = outcome(
-        read_dimacs,
+        dimacs.read_dimacs,
         named,
         input_format=asked,
         max_variables=limits[0],
         max_bytes=limits[1],
     )
-    if isinstance(ours, DimacsError) or ours.formula.hard is not None:
+    if isinstance(ours, dimacs.DimacsError) or ours.formula.hard is not None:
         with pytest.raises(OSError):
             checker.read_formula(str(named), asked, limits)
     else:
@@ -159,7 +153,7 @@ def compare_with_checker(path, rng):
     named.rename(path)
 
 
-def agrees_with_pysat(found: DimacsFile, data: bytes) -> bool:
+def agrees_with_pysat(found: dimacs.DimacsFile, data: bytes) -> bool:
     """Compare with PySAT's readers; False where they refuse the text."""
     text = data.decode("latin-1")
     # PySAT takes CR for the end of a line, and the text for as long as to a NUL

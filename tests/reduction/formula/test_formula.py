@@ -9,11 +9,12 @@ from math import comb, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from olivine.reduction.formula.formula import MAX_VARIABLE, MAX_WEIGHT, Formula
 from olivine.reduction.formula.random_formula import random_ksat
 
+from tests.support.depth import with_rows
 from tests.support.formulas import assignments, formulas, formulas_with_assignments
 
 DOCUMENTED = ("dimacs", "formula", "random_formula")
@@ -119,51 +120,47 @@ def test_totals_beyond_64_bits_and_formulas_of_nothing():
         formula.clause(0)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((2, [1, 0], [0, 1, 2]), "clause 1: 0 is no literal"),
-        ((2, [1, 3], [0, 0, 2]), "clause 1: 3 is no literal of 2"),
-        ((2, [1, -3], [0, 2, 2, 2]), "clause 0: -3"),
-        ((2, [1.0, 2.0], [0, 2]), "clause 0: 1.0"),
-        ((2, [1, None], [0, 1, 2]), "clause 1: None"),
-        ((2, [True, True], [0, 2]), "clause 0: True"),
-        ((2, [1, 2**63], [0, 1, 2]), "clause 1: 9223372036854775808"),
-        ((2, np.array([1, -(2**31)]), [0, 1, 2]), "clause 1: -2147483648"),
-        ((2, [1, 2], [0, 1]), "literals of shape"),
-        ((2, [[1, 2]], [0, 2]), "literals of shape"),
-        ((2, [1, 2], [0, 2, 1, 2]), "clause 1: offsets fall to 1"),
-        ((2, [1, 2], [1, 2]), "offsets must start with 0"),
-        ((2, [], []), "offsets must start with 0"),
-        ((2, [1], [0.0, 1.0]), "offsets"),
-        ((-1, [], [0]), "-1 variables"),
-        ((MAX_VARIABLE + 1, [], [0]), "2147483648 variables"),
-        ((1, [1], [0, 1], [0]), "clause 0: weight 0"),
-        ((1, [1, 1], [0, 1, 2], [1, -1]), "clause 1: weight -1"),
-        ((1, [1], [0, 1], [MAX_WEIGHT + 1]), "clause 0: weight 9223372036854775808"),
-        ((1, [1], [0, 1], [2**70]), "clause 0: weight 1180591620717411303424"),
-        ((1, [1], [0, 1], [0.5]), "clause 0: weight 0.5"),
-        ((1, [1], [0, 1], [Fraction(1, 2)]), "clause 0: weight Fraction"),
-        ((1, [1], [0, 1], [True]), "clause 0: weight True"),
-        ((1, [1], [0, 1], [1, 1]), "weights of shape"),
-        ((1, [1], [0, 1], None, [1]), "hard of shape"),
-        ((1, [1], [0, 1], None, [True, True]), "hard of shape"),
-    ],
+@with_rows(
+    "arguments, message",
+    ((2, [1, 0], [0, 1, 2]), "clause 1: 0 is no literal"),
+    ((2, [1, 3], [0, 0, 2]), "clause 1: 3 is no literal of 2"),
+    ((2, [1, -3], [0, 2, 2, 2]), "clause 0: -3"),
+    ((2, [1.0, 2.0], [0, 2]), "clause 0: 1.0"),
+    ((2, [1, None], [0, 1, 2]), "clause 1: None"),
+    ((2, [True, True], [0, 2]), "clause 0: True"),
+    ((2, [1, 2**63], [0, 1, 2]), "clause 1: 9223372036854775808"),
+    ((2, np.array([1, -(2**31)]), [0, 1, 2]), "clause 1: -2147483648"),
+    ((2, [1, 2], [0, 1]), "literals of shape"),
+    ((2, [[1, 2]], [0, 2]), "literals of shape"),
+    ((2, [1, 2], [0, 2, 1, 2]), "clause 1: offsets fall to 1"),
+    ((2, [1, 2], [1, 2]), "offsets must start with 0"),
+    ((2, [], []), "offsets must start with 0"),
+    ((2, [1], [0.0, 1.0]), "offsets"),
+    ((-1, [], [0]), "-1 variables"),
+    ((MAX_VARIABLE + 1, [], [0]), "2147483648 variables"),
+    ((1, [1], [0, 1], [0]), "clause 0: weight 0"),
+    ((1, [1, 1], [0, 1, 2], [1, -1]), "clause 1: weight -1"),
+    ((1, [1], [0, 1], [MAX_WEIGHT + 1]), "clause 0: weight 9223372036854775808"),
+    ((1, [1], [0, 1], [2**70]), "clause 0: weight 1180591620717411303424"),
+    ((1, [1], [0, 1], [0.5]), "clause 0: weight 0.5"),
+    ((1, [1], [0, 1], [Fraction(1, 2)]), "clause 0: weight Fraction"),
+    ((1, [1], [0, 1], [True]), "clause 0: weight True"),
+    ((1, [1], [0, 1], [1, 1]), "weights of shape"),
+    ((1, [1], [0, 1], None, [1]), "hard of shape"),
+    ((1, [1], [0, 1], None, [True, True]), "hard of shape"),
 )
 def test_what_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         Formula(*arguments)
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([[1], [0]], "clause 1: 0"),
-        ([[1], [2, "x"]], "clause 1: 'x'"),
-        ([[1], [], [2, 1.5]], "clause 2: 1.5"),
-        ([[2**31]], "clause 0: 2147483648"),
-        ([[1], [-(2**200)]], "clause 1: -1606938"),
-    ],
+@with_rows(
+    "rows, message",
+    ([[1], [0]], "clause 1: 0"),
+    ([[1], [2, "x"]], "clause 1: 'x'"),
+    ([[1], [], [2, 1.5]], "clause 2: 1.5"),
+    ([[2**31]], "clause 0: 2147483648"),
+    ([[1], [-(2**200)]], "clause 1: -1606938"),
 )
 @pytest.mark.parametrize("n_variables", [None, 4])
 def test_from_clauses_names_the_clause(rows, message, n_variables):
@@ -181,7 +178,6 @@ def test_assignments_that_are_none(assignment):
 
 
 @given(st.data(), st.integers(0, 2**32), st.integers(1, 9), st.integers(0, 30))
-@settings(max_examples=50)
 def test_random_clauses_have_distinct_variables(data, seed, n, m):
     k = data.draw(st.integers(1, n))
     rng = np.random.default_rng(seed)
@@ -226,9 +222,7 @@ def test_random_clauses_are_uniform(planted):
     assert abs(chi_square - freedom) < 5 * sqrt(2 * freedom)
 
 
-@pytest.mark.parametrize(
-    ("n", "m", "k"), [(2, 1, 3), (3, 1, 0), (0, 0, 0), (3, -1, 2), (2**31, 1, 3)]
-)
+@with_rows("n, m, k", (2, 1, 3), (3, 1, 0), (0, 0, 0), (3, -1, 2), (2**31, 1, 3))
 def test_impossible_random_formulas(n, m, k):
     with pytest.raises(ValueError, match=r"expected 1 <= k|m: -1 is no int"):
         random_ksat(n, m, k, np.random.default_rng(0))

@@ -6,6 +6,7 @@ from hypothesis import given
 from olivine.reduction.formula.pysat_objects import as_formula, to_pysat
 from pysat.formula import CNF, WCNF, CNFPlus, WCNFPlus
 
+from tests.support.depth import with_rows
 from tests.support.formulas import formulas
 
 AT_MOST = "1 2 <= 1\n"
@@ -36,15 +37,13 @@ def test_verify_family_and_decide_take_them() -> None:
     assert olivine.verify(weighted, "gap").unsatisfied == 1
 
 
-@pytest.mark.parametrize(
-    ("source", "error", "reason"),
-    [
-        ([[1]], TypeError, "list is no formula: give a Formula, or PySAT's"),
-        (None, TypeError, "NoneType is no formula"),
-        (CNFPlus(from_string="p cnf+ 2 1\n1 2 <= 1\n"), ValueError, "cardinal"),
-        (WCNFPlus(from_string="p wcnf+ 2 1 9\n9 1 2 <= 1\n"), ValueError, "cardinal"),
-        (CNF(from_clauses=[[2**31]]), ValueError, "variables"),
-    ],
+@with_rows(
+    "source, error, reason",
+    ([[1]], TypeError, "list is no formula: give a Formula, or PySAT's"),
+    (None, TypeError, "NoneType is no formula"),
+    (CNFPlus(from_string="p cnf+ 2 1\n1 2 <= 1\n"), ValueError, "cardinal"),
+    (WCNFPlus(from_string="p wcnf+ 2 1 9\n9 1 2 <= 1\n"), ValueError, "cardinal"),
+    (CNF(from_clauses=[[2**31]]), ValueError, "variables"),
 )
 def test_what_is_no_formula_is_refused(source, error, reason) -> None:
     with pytest.raises(error, match=reason):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from olivine.reduction.formula.checks import MAX_VARIABLE
 from olivine.reduction.formula.dimacs import read_dimacs
@@ -68,7 +68,6 @@ def test_the_form_is_the_one_stated(formula):
 
 
 @given(formulas(max_variables=4, max_clauses=4, max_width=6))
-@settings(max_examples=60)
 def test_lemma_1_by_brute_force(formula):
     three_sat = formula.three_sat()
     assume(three_sat.n_variables <= 11)
@@ -134,14 +133,11 @@ def test_counts_of_the_cases(case):
     assert counts == case.expected["three_sat"]
 
 
-def test_weights_beyond_64_bits_in_total():
+def test_weights_beyond_64_bits_and_long_clauses():
     formula = Formula.from_clauses([(), (1, 2, 3, 4)], weights=[MAX_WEIGHT] * 2)
     three_sat = formula.three_sat()
     assert three_sat.total_weight == 4 * MAX_WEIGHT
     assert three_sat.unsatisfied_weight(three_sat.extend([False] * 4)) == 2 * MAX_WEIGHT
-
-
-def test_a_long_clause():
     k = 10_000
     formula = Formula.from_clauses([range(1, k + 1)])
     three_sat = formula.three_sat()

@@ -17,7 +17,7 @@ from olivine.solvers.lp.lp import solve_lp
 from olivine.solvers.milp.milp import solve_milp
 from olivine.solvers.outcome import Status
 
-from tests.support.depth import deep, spread
+from tests.support.depth import deep, spread, with_rows
 from tests.support.families import (
     ALL_EIGHT,
     VARIANTS,
@@ -64,7 +64,6 @@ def test_certificates_are_points(family):
 
 
 @given(families(max_variables=3, max_clauses=4), st.data())
-@settings(max_examples=40)
 def test_whatever_an_engine_says_can_be_read(family, data):
     """Any floats at all give an assignment; noisy certificates give their pair."""
     built = build(
@@ -270,12 +269,10 @@ def test_the_wide_range_and_the_eight_clauses(form):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(
-    ("clauses", "critical"),
-    [
-        ([[1, 1, 1], [-1, -1, -1]], Fraction(1, 11)),
-        pytest.param(ALL_EIGHT, Fraction(1, 32), marks=pytest.mark.long),
-    ],
+@with_rows(
+    "clauses, critical",
+    ([[1, 1, 1], [-1, -1, -1]], Fraction(1, 11)),
+    pytest.param(ALL_EIGHT, Fraction(1, 32), marks=pytest.mark.long),
 )
 def test_a_tolerance_below_the_critical_one_decides_in_paper(clauses, critical, form):
     """φ < 1/(6m+2) decides by the bound, below the critical one in truth."""

@@ -13,26 +13,21 @@ from olivine.reduction.formula.formula import Formula
 from olivine.reduction.program.optimum import optimum
 from olivine.reduction.program.program import FORMS, FORMULATIONS, build
 from olivine.reduction.program.witness import check
+from olivine.solvers.milp import milp
 from olivine.solvers.milp.engines import readers
-from olivine.solvers.milp.milp import (
-    available_engines,
-    read_optimum,
-    write_lp,
-    write_mps,
-)
 from olivine.solvers.outcome import Status
 
 from tests.support.cases import CASES
 from tests.support.depth import deep, spread
 from tests.support.families import VARIANTS
 
-WRITERS = {"lp": write_lp, "mps": write_mps}
+WRITERS = {"lp": milp.write_lp, "mps": milp.write_mps}
 ENGINES = [
     "highs",
     pytest.param(
         "cbc",
         marks=pytest.mark.skipif(
-            "cbc" not in available_engines(), reason="CBC is not installed"
+            "cbc" not in milp.available_engines(), reason="CBC is not installed"
         ),
     ),
 ]
@@ -49,7 +44,7 @@ def written_optimum(built, folder, extension, engine="highs"):
     """
     path = folder / f"program.{extension}"
     WRITERS[extension](built.model, path)
-    outcome = read_optimum(path, engine)
+    outcome = milp.read_optimum(path, engine)
     optimal = outcome.status is Status.OPTIMAL
     assert optimal or "Optimal (within gap" in outcome.reason, outcome.reason
     return -outcome.objective
@@ -94,7 +89,7 @@ def test_every_file_keeps_the_optimum(tmp_path, formulation, variant):
         for extension, write in WRITERS.items():
             path = tmp_path / f"program.{extension}"
             names = write(built.model, path)
-            outcome = read_optimum(path)
+            outcome = milp.read_optimum(path)
             assert outcome.status is Status.OPTIMAL
             assert -outcome.objective == pytest.approx(float(expected), abs=1e-9)
             known = set(names.values())

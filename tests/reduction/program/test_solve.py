@@ -24,7 +24,7 @@ from olivine.solvers.model.model import LinearModel, Variable
 from olivine.solvers.outcome import LinearOutcome, Status
 
 from tests.support.cases import CASES
-from tests.support.depth import deep, spread
+from tests.support.depth import deep, spread, with_rows
 from tests.support.families import ALL_EIGHT, as_three_sat, best_assignments, families
 from tests.support.programs import solvable_families
 
@@ -159,12 +159,10 @@ def test_a_bad_start_is_improved(formulation) -> None:
     check_solved(built, solve_program(built, known=BAD))
 
 
-@pytest.mark.parametrize(
-    ("claims", "reason"),
-    [
-        ({"reason": "time limit reached"}, "time limit reached"),
-        ({"status": Status.INFEASIBLE_OR_UNBOUNDED}, "says infeasible-or-unbounded"),
-    ],
+@with_rows(
+    "claims, reason",
+    ({"reason": "time limit reached"}, "time limit reached"),
+    ({"status": Status.INFEASIBLE_OR_UNBOUNDED}, "says infeasible-or-unbounded"),
 )
 def test_without_a_word_of_the_engine_the_start_is_feasible(
     monkeypatch, claims, reason

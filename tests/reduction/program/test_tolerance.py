@@ -18,7 +18,7 @@ from olivine.reduction.program.tolerance import (
 )
 
 from benchmarks.sampled_decision import Survival, sampled_program, survival
-from tests.support.depth import deep, spread
+from tests.support.depth import deep, spread, with_rows
 from tests.support.families import (
     ALL_EIGHT,
     VARIANTS,
@@ -46,14 +46,12 @@ def at_tolerance(family: Family, tolerance: Fraction) -> OliveProgram:
     )
 
 
-@pytest.mark.parametrize(
-    ("variant", "expected"),
-    [
-        # quick: the claim critical-tolerance-eight-clauses
-        pytest.param("paper", Fraction(1, 32), marks=pytest.mark.long),
-        pytest.param("normalized", Fraction(7, 752), marks=pytest.mark.long),
-        pytest.param("strict", Fraction(1, 740), marks=pytest.mark.long),
-    ],
+@with_rows(
+    "variant, expected",
+    # quick: the claim critical-tolerance-eight-clauses
+    pytest.param("paper", Fraction(1, 32), marks=pytest.mark.long),
+    pytest.param("normalized", Fraction(7, 752), marks=pytest.mark.long),
+    pytest.param("strict", Fraction(1, 740), marks=pytest.mark.long),
 )
 def test_eight_clauses_on_three_variables(variant: str, expected: Fraction) -> None:
     """1/32, 7/752 and 1/740."""
@@ -87,19 +85,15 @@ def test_the_milp_finds_what_the_closed_forms_say(family: Family) -> None:
         assert not at_tolerance(family, less).is_feasible(found.pair)
 
 
-@pytest.mark.parametrize(
-    ("clauses", "variant"),
-    spread(
-        [
-            *((ONE_VARIABLE, variant) for variant in VARIANTS),
-            (THREE_AND_ONE, Variant.PAPER),
-            *(
-                pytest.param(THREE_AND_ONE, variant, marks=pytest.mark.long)
-                for variant in OTHERS
-            ),
-        ],
-        2,
+@with_rows(
+    "clauses, variant",
+    *((ONE_VARIABLE, variant) for variant in VARIANTS),
+    (THREE_AND_ONE, Variant.PAPER),
+    *(
+        pytest.param(THREE_AND_ONE, variant, marks=pytest.mark.long)
+        for variant in OTHERS
     ),
+    keep=2,
 )
 def test_branch_and_bound_proves_the_critical_tolerance(clauses, variant) -> None:
     family = family_of(clauses, variant)
@@ -146,7 +140,7 @@ def test_which_tolerances_still_decide() -> None:
     assert Fraction(1, 6 * 8 + 2) < tolerance_bounds(parameters, 1)[0]
 
 
-def test_wrong_claims_about_u_are_caught() -> None:
+def test_wrong_claims_limits_and_ceilings():
     satisfiable = family_of(SATISFIABLE, "normalized")
     with pytest.raises(RuntimeError, match="below the closed form"):
         critical_tolerance(satisfiable, 1)
@@ -154,9 +148,6 @@ def test_wrong_claims_about_u_are_caught() -> None:
     with pytest.raises(RuntimeError, match="exceeds the closed form"):
         critical_tolerance(family, 0, prove=True)
     refused(r"weight 2 is outside 0\.\.1", critical_tolerance, family, 2)
-
-
-def test_limits_and_ceilings() -> None:
     program = family_of(ONE_VARIABLE, "paper").program()
     refused("ceiling 0 is not positive", least_tolerance, program, 1, 0)
     low = least_tolerance(program, 1, Fraction(1, 20), prove=True)
@@ -260,12 +251,10 @@ def test_survivors_and_intervals_are_counted() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("clauses", "expected"),
-    [
-        (ONE_VARIABLE, Fraction(1, 38_000)),
-        pytest.param([*ONE_VARIABLE, [-1] * 3], "1/57200", marks=pytest.mark.long),
-    ],
+@with_rows(
+    "clauses, expected",
+    (ONE_VARIABLE, Fraction(1, 38_000)),
+    pytest.param([*ONE_VARIABLE, [-1] * 3], "1/57200", marks=pytest.mark.long),
 )
 def test_forced_by_branch_and_bound(clauses, expected) -> None:
     """u/(19200W − 400u), of which nothing else is known: the program is a large one."""

@@ -17,12 +17,12 @@ from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.program.optimum import optimum
 from olivine.reduction.program.witness import forward
 
+from tests.support.depth import with_rows
 from tests.support.families import as_three_sat, best_assignments, three_sats
 
 LAYERED = [v for v in Variant if v is not Variant.PAPER]
 
 
-@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 4), st.data())
 def test_values_and_policies_of_any_layered_mdp(seed, horizon, width, data):
     rng = np.random.default_rng(seed)
@@ -69,15 +69,13 @@ def test_pairs_go_both_ways(three_sat, variant, data):
 TWO = [[1, 1, 1], [-1, -1, -1]]
 
 
-@pytest.mark.parametrize(
-    ("variant", "n", "clauses"),
-    [
-        *[(variant, 1, [[1, 1, 1]]) for variant in LAYERED],
-        pytest.param("normalized", 1, TWO, marks=pytest.mark.long),
-        ("strict", 1, TWO),
-        pytest.param("all-levels", 1, TWO, marks=pytest.mark.long),
-        pytest.param("gap", 2, [[1, 2, 2], [-1, -2, -2]], marks=pytest.mark.long),
-    ],
+@with_rows(
+    "variant, n, clauses",
+    *[(variant, 1, [[1, 1, 1]]) for variant in LAYERED],
+    pytest.param("normalized", 1, TWO, marks=pytest.mark.long),
+    ("strict", 1, TWO),
+    pytest.param("all-levels", 1, TWO, marks=pytest.mark.long),
+    pytest.param("gap", 2, [[1, 2, 2], [-1, -2, -2]], marks=pytest.mark.long),
 )
 def test_the_optimum_is_that_of_the_family(variant, n, clauses):
     three_sat = as_three_sat(clauses, n)

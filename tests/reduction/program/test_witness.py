@@ -55,7 +55,6 @@ def start_actions(family):
 
 
 @given(families(), st.data())
-@settings(max_examples=80)
 def test_forward_is_feasible_and_worth_what_it_says(family, data):
     assignment = draw_assignment(data, family)
     value = check(family, forward(family, assignment))
@@ -67,7 +66,6 @@ def test_forward_is_feasible_and_worth_what_it_says(family, data):
 
 
 @given(families())
-@settings(max_examples=60)
 def test_forward_of_a_best_assignment_is_optimal(family):
     u, best = best_assignments(family.three_sat)
     for assignment in best:
@@ -136,7 +134,6 @@ def test_small_literals_are_flipped_as_the_value_needs():
     assert check(negated, pair) == Fraction(4, 5)
     assert back(negated, pair).tolist() == [False, False, False]
     # Flipping another than x2 leaves less than the pair has.
-    family = Family(as_three_sat([[1, 2, 3]], 3))
     literals = [Fraction(1, 10), Fraction(4, 10), Fraction(2, 10)]
     pair = complete(family, literals, [1], family.layout.solve)
     assert back(family, pair).tolist() == [False, True, False]
@@ -191,7 +188,6 @@ def slopes(family, clause_actions):
 
 
 @given(families(), st.data())
-@settings(max_examples=80)
 def test_back_from_fractional_optimal_pairs(family, data):
     """Mixtures of optimal vertices that share a policy.
 
@@ -218,7 +214,6 @@ def test_back_from_fractional_optimal_pairs(family, data):
 
 
 @given(families(), st.data())
-@settings(max_examples=80)
 def test_back_from_optimal_pairs_through_a_try(family, data):
     """Where the penalty caps the optimum: C_j is satisfied, the rest is anything."""
     u, _ = best_assignments(family.three_sat)
@@ -269,7 +264,6 @@ def test_which_action_the_pair_of_an_assignment_takes():
 
 
 @given(families(), st.data())
-@settings(max_examples=60)
 def test_any_change_of_one_value_is_caught(family, data):
     """Every state's value is in some constraint: none can be moved alone."""
     pair = forward(family, draw_assignment(data, family))
@@ -313,7 +307,6 @@ def test_denominators_beyond_64_bits(variant):
 
 
 @given(families(), st.data())
-@settings(max_examples=40)
 def test_optimal_pairs_of_exact_planning_come_back(family, data):
     """V* of a best member with its optimal policy: a pair that forward did not make."""
     u, best = best_assignments(family.three_sat)

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from olivine.algorithms.olive_program.enumeration import enumerate_policies
 from olivine.algorithms.olive_program.program import (
@@ -16,7 +16,7 @@ from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.run.benign import benign_run
 
-from tests.support.depth import deep, spread
+from tests.support.depth import deep, with_rows
 from tests.support.families import as_three_sat, assignments, families
 
 ONE_LEVEL = [v for v in Variant if v is not Variant.ALL_LEVELS]
@@ -34,9 +34,7 @@ def last_program(run) -> OliveProgram:
     return OliveProgram(mdp, run.constraints, upper=run.family.ranges())
 
 
-@pytest.mark.parametrize(
-    ("clauses", "variant"), spread(itertools.product(KINDS, ONE_LEVEL), 3), ids=str
-)
+@with_rows("clauses, variant", *itertools.product(KINDS, ONE_LEVEL), keep=3, ids=str)
 def test_the_last_optimum_is_the_value_of_the_member(variant, clauses):
     """By enumeration of policies, which knows nothing of the rule."""
     family = Family(as_three_sat(clauses, 3), variant)
@@ -53,7 +51,6 @@ def test_the_last_optimum_is_the_value_of_the_member(variant, clauses):
 @given(
     st.sampled_from(ONE_LEVEL).flatmap(lambda v: families(v, max_clauses=5)), st.data()
 )
-@settings(max_examples=60)
 def test_each_round_is_legal_and_no_program_is_hard(family, data):
     n, m = family.n_variables, family.n_clauses
     y = data.draw(st.lists(st.booleans(), min_size=n, max_size=n))
@@ -78,16 +75,13 @@ def _stated(family) -> list[dict[int, Fraction]]:
     return [d.probabilities() for d in family.distributions()]
 
 
-def test_the_rounds_grow_with_the_formula_only():
+def test_rounds_grow_with_the_formula_only_and_bind_one_level():
     rng = np.random.default_rng(2)
     for n in (10, 40):
         family = Family(random_ksat(n, 4 * n, 3, rng).three_sat(), "normalized")
         run = benign_run(family, rng.random(n) < 0.5)
         assert run.holds
         assert 2 * n + 4 * n < len(run.rounds) <= 3 * n + 4 * n + 1
-
-
-def test_binding_all_levels_is_refused():
     family = Family(as_three_sat([[1, 2, 2]], 2), Variant.ALL_LEVELS)
     with pytest.raises(ValueError, match="binds all levels in each round"):
         benign_run(family)

@@ -15,7 +15,7 @@ from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.run.every_tie import Noise, every_tie
 from olivine.reduction.run.faces import Faces
 
-from tests.support.depth import deep, spread
+from tests.support.depth import deep, spread, with_rows
 from tests.support.families import as_three_sat, families
 
 FEW = [
@@ -103,16 +103,14 @@ def test_thresholds_decide_whether_all_noisy_runs_meet_it(family, data):
     assert every_tie(family, levels=levels, noise=noise).always == wanted
 
 
-@pytest.mark.parametrize(
-    ("further", "met", "levels"),
-    spread(
-        (
-            (further, further < 0, levels)
-            for further in (-1, 0, 1)
-            for levels in ("lowest", "largest")
-        ),
-        3,
+@with_rows(
+    "further, met, levels",
+    *(
+        (further, further < 0, levels)
+        for further in (-1, 0, 1)
+        for levels in ("lowest", "largest")
     ),
+    keep=3,
 )
 def test_the_accuracy_of_olive_with_its_own_constants(further, met, levels):
     """Constraints within φ, errors of a round within ε/(8H): runs go on if ε < 1/15."""
@@ -126,14 +124,12 @@ def test_the_accuracy_of_olive_with_its_own_constants(further, met, levels):
     assert every_tie(family, levels=levels, noise=noise).always == met
 
 
-@pytest.mark.parametrize(
-    ("noise", "message"),
-    [
-        ((Fraction(1, 50), PHI, 1), "outside 0..φ"),
-        ((-PHI, PHI, 1), "outside 0..φ"),
-        ((PHI, PHI, 1, -PHI), "noise -1/100 of the errors is negative"),
-        ((PHI, PHI, 2 * PHI), "cannot stop at 1/50, below Hφ = 3/100"),
-    ],
+@with_rows(
+    "noise, message",
+    ((Fraction(1, 50), PHI, 1), "outside 0..φ"),
+    ((-PHI, PHI, 1), "outside 0..φ"),
+    ((PHI, PHI, 1, -PHI), "noise -1/100 of the errors is negative"),
+    ((PHI, PHI, 2 * PHI), "cannot stop at 1/50, below Hφ = 3/100"),
 )
 def test_noise_that_olive_does_not_allow(noise, message):
     family = Family(as_three_sat([[1, 1, 1]], 1), "strict")

@@ -23,6 +23,7 @@ from olivine.reduction.run.faces import Noise
 from olivine.reduction.verify.members import best_member
 from olivine.solvers.milp.milp import confirm, solve_milp
 
+from tests.support.depth import with_rows
 from tests.support.families import as_three_sat, best_assignments, three_sats
 from tests.support.refusals import refused
 
@@ -168,9 +169,7 @@ def test_every_run_on_one_clause(levels, y):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("clauses", "n", "u"), [([[1, 2, 2]], 2, 0), ([[1] * 3, [-1] * 3], 1, 1)]
-)
+@with_rows("clauses, n, u", ([[1, 2, 2]], 2, 0), ([[1] * 3, [-1] * 3], 1, 1))
 def test_every_run_that_binds_all_levels(clauses, n, u):
     family = family_of(clauses, n)
     for y in itertools.product((0, 1), repeat=n):
@@ -206,9 +205,7 @@ def test_how_much_a_side_must_pay(monkeypatch, tops, breaks):
         assert every_tie(family, levels=levels, after=after).always != breaks
 
 
-@pytest.mark.parametrize(
-    ("copies", "shared"), [(1, True), (2, True), (2, False), (4, False)]
-)
+@with_rows("copies, shared", (1, True), (2, True), (2, False), (4, False))
 def test_how_many_copies_stay_free(monkeypatch, copies, shared):
     """Of c copies, c − 1 constraints over literals leave one; so three may of four."""
     mutated(monkeypatch, copies=copies, shared=shared)
@@ -277,7 +274,6 @@ def test_the_last_runs_that_may_bind_others_beside(monkeypatch, copies, levels):
     assert (min(found.ends.values()) < best) is (copies == 3)
 
 
-@settings(max_examples=40)
 @given(three_sats(max_variables=4, max_clauses=4), st.data())
 def test_equations_behind_clauses_are_void(three_sat, data):
     family = Family(three_sat, "forced")

@@ -18,7 +18,7 @@ from olivine.reduction.run.honest import adversarial_tiebreak, honest_run, kind_
 from olivine.reduction.run.run import adversarial_run
 from olivine.reduction.run.schedule import n_rounds
 
-from tests.support.depth import deep, spread
+from tests.support.depth import deep, with_rows
 from tests.support.families import (
     VARIANTS,
     as_three_sat,
@@ -64,9 +64,7 @@ def test_the_adversarial_run_is_olive_with_its_ties_broken(family, data) -> None
     assert last.proved
 
 
-@pytest.mark.parametrize(
-    ("variant", "y"), spread(itertools.product(VARIANTS, [[False], [True]]), 3)
-)
+@with_rows("variant, y", *itertools.product(VARIANTS, [[False], [True]]), keep=3)
 def test_honest_runs_end_optimal(variant: Variant, y: list[bool]) -> None:
     family = Family(as_three_sat(ONE_VARIABLE, 1), variant)
     mdp = family.mdp(y)

@@ -64,7 +64,6 @@ def test_every_round_on_every_member_by_definition(family):
         assert all(d in stated for d in left)
 
 
-@settings(max_examples=40)
 @given(families(**SMALL), st.data())
 def test_members_differ_only_in_errors_behind_a_clause(family, data):
     runs = [adversarial_run(family, y) for y in assignments(family.n_variables)]
@@ -78,7 +77,6 @@ def test_members_differ_only_in_errors_behind_a_clause(family, data):
             assert behind or mine.errors[2] == other.errors[2]
 
 
-@settings(max_examples=40)
 @given(families(**SMALL))
 def test_errors_are_those_of_the_theory(family):
     p, top = family.penalty, family.top
@@ -111,7 +109,6 @@ def test_errors_are_those_of_the_theory(family):
         assert done.total_error >= min(p, top / 2)
 
 
-@settings(max_examples=40)
 @given(families(**SMALL))
 def test_a_literal_state_is_never_bound_behind_a_clause(family):
     first = family.layout.first_literal_state

@@ -60,16 +60,13 @@ def test_a_broken_constraint_is_named_until_it_is_mended():
     assert run.rounds[2].checks.maximiser
 
 
-def test_a_level_without_error_is_named():
+def test_a_level_without_error_or_a_missing_round_is_named():
     done = failed(altered(FAMILY, 3, level=1), 3)
     assert not done.checks.positive_error
     assert not done.checks.constraint_as_stated
     assert "the average Bellman error at level 1 is 0" in done.failures[0]
     assert "it adds {s0} at level 1" in done.failures[1]
     assert "it does not add {x1^0, x1^1} at level 2" in done.failures[2]
-
-
-def test_a_missing_round_leaves_another_program():
     moves = list(schedule(FAMILY))[:-1]
     run = adversarial_run(FAMILY, None, moves)
     assert all(r.checks.maximiser and r.checks.positive_error for r in run.rounds)

@@ -3,7 +3,6 @@
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.distributions import Distribution
 from olivine.algorithms.mdp.tabular import TabularMDP
@@ -13,6 +12,7 @@ from olivine.reduction.family.family import Family
 from olivine.reduction.run.functions import q_functions
 from olivine.reduction.run.run import adversarial_run
 
+from tests.support.depth import with_rows
 from tests.support.families import ALL_EIGHT, as_three_sat
 from tests.support.runs import replayed
 from tests.support.tabular import one_variable_family
@@ -44,13 +44,11 @@ def one_variable_mdp(try_reward, *, by_level=False) -> TabularMDP:
     return TabularMDP.from_lists(states)
 
 
-@pytest.mark.parametrize(
-    ("reward", "expected"),
-    [
-        (-HALF, Fraction(5, 6)),  # -1/m, as in the constraints: decides
-        (Fraction(-1), Fraction(5, 6)),  # -1/n, as in the sketch: decides
-        (HALF, Fraction(1)),  # 1/m, as in the text: 1 though unsatisfiable
-    ],
+@with_rows(
+    "reward, expected",
+    (-HALF, Fraction(5, 6)),  # -1/m, as in the constraints: decides
+    (Fraction(-1), Fraction(5, 6)),  # -1/n, as in the sketch: decides
+    (HALF, Fraction(1)),  # 1/m, as in the text: 1 though unsatisfiable
 )
 def test_erratum_1_the_reward_of_trying_a_clause_must_be_negative(reward, expected):
     _, distributions = one_variable_family()

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.bellman import Pair
 from olivine.algorithms.mdp.distributions import Distribution
@@ -34,7 +34,6 @@ def changes(draw, mdp):
     return found
 
 
-@settings(max_examples=80)
 @given(mdp=mdps(), all_levels=st.booleans(), data=st.data())
 def test_any_run(mdp, all_levels, data):
     replay = Replay(mdp, 0, 1, all_levels=all_levels)

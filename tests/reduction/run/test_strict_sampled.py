@@ -13,7 +13,7 @@ from olivine.claims.strengths import sampled_formulas, sampled_optimum
 from olivine.reduction.family.family import Family
 from olivine.reduction.formula.random_formula import random_ksat
 
-from tests.support.depth import deep, spread
+from tests.support.depth import deep, with_rows
 from tests.support.families import as_three_sat, best_assignments
 
 # η = φ = 1/500: 3φ + 6η < S < 1/20 + 2φ − 5η, and φ + η < 1/200 for x, ¬x. The
@@ -43,9 +43,7 @@ def check(family, rng, rule):
 
 
 @pytest.mark.parametrize("rule", ["first", "largest"])
-@pytest.mark.parametrize(
-    "clauses", spread([[[1, 1, 1], [-1, -1, -1]], [[1, 2, 3]]], 1), ids=str
-)
+@with_rows("clauses", [[1, 1, 1], [-1, -1, -1]], [[1, 2, 3]], keep=1, ids=str)
 def test_the_run_meets_exactly_the_hard_program(clauses, rule):
     n = max(abs(x) for row in clauses for x in row)
     check(Family(as_three_sat(clauses, n), "strict"), np.random.default_rng(61), rule)

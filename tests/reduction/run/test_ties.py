@@ -15,7 +15,7 @@ from olivine.reduction.run.honest import honest_run
 from olivine.reduction.run.levels import LEVEL_RULES, allowed_levels, chosen_level
 from olivine.reduction.run.ties import TIES, traced_run
 
-from tests.support.depth import deep, spread
+from tests.support.depth import deep, spread, with_rows
 from tests.support.families import ALL_EIGHT, as_three_sat, best_assignments, families
 from tests.support.refusals import refused
 
@@ -57,7 +57,7 @@ def test_random_ties_and_levels_need_not_meet_it(variant):
     assert all(run.value == run.optimal_value for run in runs)
 
 
-def test_the_stated_run_says_which_rules_it_follows():
+def test_rules_of_levels_and_of_the_stated_run():
     for variant, rule in (("paper", "lowest"), ("normalized", None), ("strict", None)):
         family = Family(as_three_sat(ALL_EIGHT, 3), variant)
         for levels in ("any", "lowest", "largest"):
@@ -65,6 +65,13 @@ def test_the_stated_run_says_which_rules_it_follows():
                 refused(r"goes with any and largest", traced_run, family, levels=levels)
             else:
                 assert traced_run(family, levels=levels).meets_hard_program
+    errors = [0, 2, 3, 3]
+    assert allowed_levels("any", errors) == [2, 3, 4]
+    assert allowed_levels("lowest", errors) == [2]
+    assert allowed_levels("largest", errors) == [3, 4]
+    assert chosen_level("largest", errors) is None
+    assert chosen_level("lowest", [-1, 0]) is None
+    refused("unknown level rule 'highest'", allowed_levels, "highest", errors)
 
 
 REFUSED = {
@@ -102,28 +109,16 @@ def test_all_ties_and_levels_run_or_are_refused_with_those_that_do(variant):
         refused(message, traced_run, family, ties=ties, levels=levels, rng=rng)
 
 
-@pytest.mark.parametrize(
-    ("ties", "levels", "message"),
-    [
-        ("kind", "any", "unknown ties 'kind': choose from adversary, solver"),
-        ("adversary", "last", "unknown level rule 'last': choose from lowest, largest"),
-        ("adversary", "all", "levels all go with ties solver and random"),
-        ("random", "any", "need a generator"),
-    ],
+@with_rows(
+    "ties, levels, message",
+    ("kind", "any", "unknown ties 'kind': choose from adversary, solver"),
+    ("adversary", "last", "unknown level rule 'last': choose from lowest, largest"),
+    ("adversary", "all", "levels all go with ties solver and random"),
+    ("random", "any", "need a generator"),
 )
 def test_what_is_not_known_is_refused(ties, levels, message):
     family = Family(as_three_sat([[1, 2, 2]], 2), "paper")
     refused(message, traced_run, family, ties=ties, levels=levels)
-
-
-def test_level_rules():
-    errors = [0, 2, 3, 3]
-    assert allowed_levels("any", errors) == [2, 3, 4]
-    assert allowed_levels("lowest", errors) == [2]
-    assert allowed_levels("largest", errors) == [3, 4]
-    assert chosen_level("largest", errors) is None
-    assert chosen_level("lowest", [-1, 0]) is None
-    refused("unknown level rule 'highest'", allowed_levels, "highest", errors)
 
 
 def test_pairs_that_are_nearly_maximisers():

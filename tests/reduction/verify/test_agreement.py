@@ -11,6 +11,8 @@ from olivine.reduction.program.optimum import optimum as theorem_o
 from olivine.reduction.verify.route import ROUTES, RouteResult
 from olivine.reduction.verify.verification import combine
 
+from tests.support.depth import with_rows
+
 PAPER8 = Parameters(Variant.PAPER, Fraction(1, 8), 8)  # as full3 has it
 ONE = Fraction(1)
 
@@ -53,16 +55,13 @@ def test_a_verdict_without_a_good_witness_leaves_the_optimum_open():
     assert found.optimum is None
 
 
-def test_a_verdict_and_a_witness_prove_an_optimum_together() -> None:
+def test_what_proves_an_optimum():
     value = theorem_o(PAPER8, 1)
     found = combine(PAPER8, {"sat": unsatisfiable(), "witness": witness(value)})
     assert found.satisfiable is False
     assert found.unsatisfied == 1
     assert found.optimum == value
     assert found.optimum_by == ("sat", "witness")
-
-
-def test_a_verdict_proves_the_only_optimum_there_is_below_one() -> None:
     capped = Parameters(Variant.PAPER, Fraction(1, 1000), 8)
     found = combine(capped, {"sat": unsatisfiable(capped)})
     assert found.optimum == Fraction(999, 1000)
@@ -72,9 +71,6 @@ def test_a_verdict_proves_the_only_optimum_there_is_below_one() -> None:
         capped, {"sat": unsatisfiable(capped), "witness": witness(ONE / 2, attained=1)}
     )
     assert seen.unsatisfied == 1
-
-
-def test_a_milp_proves_one_but_nothing_below() -> None:
     found = combine(PAPER8, {"milp": proved(ONE)})
     assert (found.satisfiable, found.unsatisfied, found.optimum) == (True, 0, ONE)
     assert found.optimum_by == ("milp",)
@@ -97,21 +93,19 @@ def test_a_wrong_vote_contradicts_but_leaves_the_proofs(u: int) -> None:
         assert found.optimum is None  # a witness of value 1 is no mere vote
 
 
-@pytest.mark.parametrize(
+@with_rows(
     "results",
-    [
-        {"sat": proved(ONE, unsatisfied=0), "maxsat": proved(Fraction(23, 24))},
-        {"sat": unsatisfiable(), "maxsat": proved(ONE, unsatisfied=0)},
-        {"sat": unsatisfiable(), "brute": proved(ONE)},
-        {"sat": unsatisfiable(), "witness": witness(ONE)},
-        {"maxsat": proved(Fraction(23, 24)), "brute": proved(Fraction(22, 24))},
-        {"maxsat": proved(Fraction(22, 24)), "witness": witness(Fraction(23, 24))},
-        {"maxsat": proved(Fraction(23, 24), unsatisfied=2)},
-        {"milp": replace(vote(Fraction(22, 24)), lower=Fraction(23, 24))},
-        {"milp": RouteResult("infeasible", 0.0, finished=True)},
-        {"sat": unsatisfiable(), "milp": proved(ONE)},
-        {"sat": unsatisfiable(), "milp": vote(Fraction(20, 24))},
-    ],
+    {"sat": proved(ONE, unsatisfied=0), "maxsat": proved(Fraction(23, 24))},
+    {"sat": unsatisfiable(), "maxsat": proved(ONE, unsatisfied=0)},
+    {"sat": unsatisfiable(), "brute": proved(ONE)},
+    {"sat": unsatisfiable(), "witness": witness(ONE)},
+    {"maxsat": proved(Fraction(23, 24)), "brute": proved(Fraction(22, 24))},
+    {"maxsat": proved(Fraction(22, 24)), "witness": witness(Fraction(23, 24))},
+    {"maxsat": proved(Fraction(23, 24), unsatisfied=2)},
+    {"milp": replace(vote(Fraction(22, 24)), lower=Fraction(23, 24))},
+    {"milp": RouteResult("infeasible", 0.0, finished=True)},
+    {"sat": unsatisfiable(), "milp": proved(ONE)},
+    {"sat": unsatisfiable(), "milp": vote(Fraction(20, 24))},
 )
 def test_answers_that_exclude_each_other_are_contradictions(results) -> None:
     found = combine(PAPER8, results)

@@ -17,7 +17,7 @@ from olivine.reduction.verify.routes import best_assignment
 from olivine.reduction.verify.verification import verify
 from olivine.solvers.treewidth import Elimination
 
-from tests.support.depth import deep, spread
+from tests.support.depth import deep, spread, with_rows
 
 VARIANTS = list(Variant)
 FULL3 = Formula.from_clauses(list(product((1, -1), (2, -2), (3, -3))))
@@ -92,13 +92,11 @@ def test_each_exact_route_alone_on_an_unsatisfiable_formula(route, variant) -> N
     assert answer.optimum_by == (route,)
 
 
-@pytest.mark.parametrize(
-    ("formulation", "formula", "optimum"),
-    [
-        ("faithful", Formula.from_clauses([[1], [-1]]), Fraction(5, 6)),
-        ("strengthened", FULL3, Fraction(23, 24)),
-        ("projected", FULL3, Fraction(23, 24)),
-    ],
+@with_rows(
+    "formulation, formula, optimum",
+    ("faithful", Formula.from_clauses([[1], [-1]]), Fraction(5, 6)),
+    ("strengthened", FULL3, Fraction(23, 24)),
+    ("projected", FULL3, Fraction(23, 24)),
 )
 def test_a_milp_alone_proves_nothing_below_one(formulation, formula, optimum) -> None:
     answer = verify(formula, formulation=formulation, routes=["milp"], time_limit=60)
@@ -110,11 +108,16 @@ def test_a_milp_alone_proves_nothing_below_one(formulation, formula, optimum) ->
     assert not answer.decided
 
 
-def test_sat_and_witness_prove_an_optimum_without_maxsat() -> None:
+def test_sat_and_witness_prove_an_optimum_and_weights_count():
     answer = verify(FULL3, routes=["sat", "witness"])
     assert answer.optimum == Fraction(23, 24)
     assert answer.optimum_by == ("sat", "witness")
     assert answer.unsatisfied == 1
+    assert answer.agree is True
+    formula = Formula.from_clauses([[1], [-1], [2]], weights=[5, 3, 2])
+    answer = verify(formula, "gap")
+    assert answer.unsatisfied == 3
+    assert answer.optimum == 1 - Fraction(3, 40)
     assert answer.agree is True
 
 
@@ -127,31 +130,15 @@ def test_the_cap_of_the_penalty_hides_u_from_the_optimum_only() -> None:
     assert alone.unsatisfied is None
 
 
-def test_weights_count() -> None:
-    formula = Formula.from_clauses([[1], [-1], [2]], weights=[5, 3, 2])
-    answer = verify(formula, "gap")
-    assert answer.unsatisfied == 3
-    assert answer.optimum == 1 - Fraction(3, 40)
-    assert answer.agree is True
-
-
-def test_hard_clauses_are_refused() -> None:
-    formula = Formula.from_clauses([[1], [-1]], weights=[1, 1], hard=[True, False])
-    with pytest.raises(ValueError, match="hard"):
-        verify(formula)
-
-
-@pytest.mark.parametrize(
+@with_rows(
     "options",
-    [
-        {"variant": "other"},
-        {"penalty": Fraction(2)},
-        {"penalty": Fraction(0)},
-        {"variant": "gap", "penalty": Fraction(1, 3)},
-        {"variant": "normalized", "penalty": Fraction(1)},
-        {"routes": ["sat", "oracle"]},
-        {"formulation": "other", "routes": ["milp"]},
-    ],
+    {"variant": "other"},
+    {"penalty": Fraction(2)},
+    {"penalty": Fraction(0)},
+    {"variant": "gap", "penalty": Fraction(1, 3)},
+    {"variant": "normalized", "penalty": Fraction(1)},
+    {"routes": ["sat", "oracle"]},
+    {"formulation": "other", "routes": ["milp"]},
 )
 def test_bad_options_are_refused(options) -> None:
     with pytest.raises(ValueError):
@@ -182,14 +169,11 @@ def test_what_is_too_large_for_a_route_is_unknown_with_its_size():
     assert not answer.decided
 
 
-def test_treewidth_runs_only_where_it_is_named() -> None:
+def test_treewidth_runs_where_it_is_named_and_its_count_is_checked(monkeypatch):
     assert "treewidth" not in verify(SATISFIABLE).routes
     found = verify(FULL3, routes=["treewidth"]).routes["treewidth"]
     assert found.to_json()["width"] == 2
     assert (found.unsatisfied, found.attained) == (1, 1)
-
-
-def test_a_false_count_of_the_dynamic_programming_is_an_error(monkeypatch) -> None:
     monkeypatch.setattr(
         "olivine.reduction.verify.routes.solve_by_treewidth",
         lambda clauses, n, weights: Elimination(0, np.zeros(n, np.bool_), 2),
@@ -220,7 +204,6 @@ def test_the_same_seed_gives_the_same_answer() -> None:
 
 
 @given(formulas(), st.sampled_from(VARIANTS), st.integers(0, 2**16))
-@settings(max_examples=60)
 def test_certificates_are_worth_what_theorem_o_says(formula, variant, bits) -> None:
     family = Instance.of(formula, variant).family
     n = family.n_variables
@@ -241,8 +224,11 @@ def test_the_best_assignment_is_taken() -> None:
     assert best_assignment({}) is None
 
 
-def test_one_route_by_its_name() -> None:
+def test_one_route_by_its_name_and_no_hard_clauses():
     answer = verify(Formula.from_clauses([[1], [-1]]), routes="maxsat")
     assert list(answer.routes) == ["maxsat"]
     with pytest.raises(ValueError, match=r"unknown route 'oracle': choose from sat, "):
         verify(Formula.from_clauses([[1]]), routes="oracle")
+    formula = Formula.from_clauses([[1], [-1]], weights=[1, 1], hard=[True, False])
+    with pytest.raises(ValueError, match="hard"):
+        verify(formula)
