@@ -259,19 +259,19 @@ class LearningResult:
     algorithm: str
     environment: str
     status: Status
-    policies: tuple[Any, ...] | None
+    policies: tuple[Any, ...] | None = field(repr=False)
     estimate: Fraction | None
     trajectories: int
     calls: Mapping[str, int]
     reason: str = ""
     iterations: int = 0
-    learned: tuple[int, ...] = ()
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    monitors: Mapping[str, MonitorReport] = field(default_factory=dict)
+    learned: tuple[int, ...] = field(default=(), repr=False)
+    parameters: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    monitors: Mapping[str, MonitorReport] = field(default_factory=dict, repr=False)
     seconds: float = 0.0
     event_failed: bool = False
     inaccurate_calls: int = 0
-    seed: RecordedSeed | None = None
+    seed: RecordedSeed | None = field(default=None, repr=False)
     enumerated: int = 0
     evaluation: Evaluation | None = None
     estimate_error: float | None = None

@@ -10,7 +10,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -182,7 +182,8 @@ _REASONS = {
 class OliveLearningResult(LearningResult):
     """Result of a run of OLIVE; `learned` counts the constraints of each level."""
 
-    run: SampledRun | None = None  # The run itself: its rounds, constraints and seeds
+    # The run itself: its rounds, constraints and seeds
+    run: SampledRun | None = field(default=None, repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, with the rounds."""

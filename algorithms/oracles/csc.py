@@ -22,11 +22,12 @@ from ..classes.linear import LinearPolicyClass
 from ..classes.protocols import Observations, Policy, PolicyClass
 from ..exact.arrays import check_actions, check_reals, reject
 from ..exact.data import EmpiricalMeasure
-from ..exact.own_code import check_returned
 from .csc_hard import minimise_learned, minimise_linear
 from .ledger import data_rows, oracle
 from .results import (
+    Attained,
     CscResult,
+    answer_of,
     check_accuracy,
     group_costs,
     group_costs_exactly,
@@ -185,9 +186,16 @@ def csc(
     check_accuracy("epsilon_sub", epsilon_sub)
     policy_class.admit(data.observations)
     table = check_costs(costs, len(data), policy_class.n_actions)
-    found = solve_csc(policy_class, data, table, epsilon_sub=epsilon_sub)
-    call = f"solve_csc, registered for {type(policy_class).__name__},"
-    return check_returned(call, found, CscResult)  # type: ignore[no-any-return]
+
+    def judge(found: CscResult) -> Attained:
+        actions = check_actions(found.policy(data.observations), policy_class.n_actions)
+        if actions.shape != (len(data),):
+            raise ValueError(f"actions: {actions.shape} for {len(data)} observations")
+        chosen = table[np.arange(len(data)), actions].astype(np.float64)
+        return found.cost, data.probabilities, chosen
+
+    asked = policy_class, data, table
+    return answer_of(solve_csc, CscResult, asked, judge, epsilon_sub=epsilon_sub)
 
 
 def check_costs(costs: ArrayLike, n: int, n_actions: int) -> NDArray[Any]:

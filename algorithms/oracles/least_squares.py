@@ -21,11 +21,12 @@ from ..classes.linear import LinearValueClass
 from ..classes.protocols import ValueClass
 from ..exact.arrays import check_reals, reject
 from ..exact.data import EmpiricalMeasure
-from ..exact.own_code import check_returned
 from .least_squares_linear import Regression, fit_linear
 from .ledger import data_rows, oracle
 from .results import (
+    Attained,
     LeastSquaresResult,
+    answer_of,
     check_accuracy,
     largest_group,
     magnitude,
@@ -166,11 +167,21 @@ def least_squares(
     if importance is not None:
         factors["importance"] = check_reals(importance, "importance", (n,))
         reject("importance", factors["importance"] < 0, "negative")
-    found = solve_least_squares(
-        value_class, data, reals, epsilon_sub=epsilon_sub, **factors
+
+    def judge(found: LeastSquaresResult) -> Attained:
+        values = check_reals(found.function(data.observations), "values", (n,))
+        reject("values", (values < 0) | (values > 1), "not in [0, 1]")
+        losses = (values - reals) ** 2 * factors.get("importance", 1)
+        return found.loss, data.probabilities, losses
+
+    return answer_of(
+        solve_least_squares,
+        LeastSquaresResult,
+        (value_class, data, reals),
+        judge,
+        epsilon_sub=epsilon_sub,
+        **factors,
     )
-    call = f"solve_least_squares, registered for {type(value_class).__name__},"
-    return check_returned(call, found, LeastSquaresResult)  # type: ignore[no-any-return]
 
 
 def fit_tabular(

@@ -35,17 +35,19 @@ from ..classes.finite import FiniteValueClass, TabularValueClass
 from ..classes.learned import LearnedValueClass
 from ..classes.linear import KernelBall, KernelFunction, LinearValueClass
 from ..classes.protocols import Observations, ValueClass, ValueFunction
+from ..exact.arrays import check_reals
 from ..exact.data import EmpiricalMeasure, Field
-from ..exact.own_code import check_returned
 from .ledger import OracleOnly, oracle, unguard
 from .lp_polyhedral import LinearForm, PolyhedralProgram, TabularForm
 from .results import (
+    Attained,
     Constraint,
     Functional,
     LpQuestion,
     LpResult,
     LpStatus,
     Number,
+    answer_of,
     check_accuracy,
     summation_bound,
 )
@@ -262,9 +264,16 @@ class _Restarted:
     def optimise(self, asked: LpQuestion) -> LpResult:
         options = dict(vars(asked))
         objective = options.pop("objective")
-        found = solve_lp(self._class, objective, tuple(self._constraints), **options)
-        call = f"solve_lp, registered for {type(self._class).__name__},"
-        return check_returned(call, found, LpResult)  # type: ignore[no-any-return]
+
+        def judge(found: LpResult) -> Attained:
+            if found.function is None or found.value is None:
+                return 0.0, objective.coefficients[:0], objective.coefficients[:0]
+            values = found.function(objective.observations)
+            values = check_reals(values, "values", (len(objective),))
+            return found.value, objective.coefficients, values
+
+        given = self._class, objective, tuple(self._constraints)
+        return answer_of(solve_lp, LpResult, given, judge, **options)
 
 
 @singledispatch

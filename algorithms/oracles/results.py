@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,7 @@ from scipy.sparse import csc_matrix
 from ..classes.protocols import Observations, Policy, ValueFunction
 from ..exact.arrays import END, check_observations, check_reals, frozen, object_array
 from ..exact.data import EmpiricalMeasure, Field
+from ..exact.own_code import OwnCodeError, calling, check_returned
 
 UNIT = 2.0**-53
 
@@ -367,3 +368,52 @@ class LpQuestion:
         """Answer that no function of the class meets the constraints."""
         asked = self.epsilon_sub, self.epsilon_feas
         return LpResult.infeasible(*asked, iterations, exact=exact)
+
+
+class _Answer(Protocol):
+    @property
+    def suboptimality(self) -> float:
+        """Certified bound on the distance from the optimum."""
+
+
+Answer = TypeVar("Answer", bound=_Answer)
+Attained = tuple[float, NDArray[np.float64], NDArray[np.float64]]
+_NEAR = 1e-9
+_HERE = f"{__name__.partition('.')[0]}."
+
+
+def answer_of(
+    solver: Any,
+    kind: type[Answer],
+    asked: tuple[Any, ...],
+    judge: Callable[[Answer], Attained],
+    **options: Any,
+) -> Answer:
+    """Ask the solver of a class, the first of `asked`; judge a registered one.
+
+    What that one raises is named with its place. `judge` gives the number that the
+    answer reports, and the weights and terms of its function on the data; they must
+    add up to it.
+    """
+    solve = solver.dispatch(type(asked[0]))
+    if getattr(solve, "__module__", "").startswith(_HERE):
+        return solve(*asked, **options)  # type: ignore[no-any-return]
+    call = f"{solver.__name__}, registered for {type(asked[0]).__name__},"
+    with calling(call):
+        found: Answer = solve(*asked, **options)
+    check_returned(call, found, kind)
+    with calling(f"{call} returned {kind.__name__}, whose function"):
+        reported, weights, terms = judge(found)
+    attained = float(np.dot(weights, terms))
+    scale = 1 + float(np.dot(np.abs(weights), np.abs(terms)))
+    if not abs(reported - attained) <= _NEAR * scale:
+        raise OwnCodeError(
+            f"{call} reports {reported:.6g}, but the function that it returned attains "
+            f"{attained:.6g} on the data"
+        )
+    if not found.suboptimality >= 0:
+        raise OwnCodeError(
+            f"{call} returned suboptimality {found.suboptimality}; expected a number "
+            "of at least 0"
+        )
+    return found

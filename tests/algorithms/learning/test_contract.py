@@ -82,6 +82,8 @@ def test_a_run_succeeds_and_contradicts_no_claim(name) -> None:
     written = json.loads(json.dumps(result.to_json()))
     assert written["algorithm"] == name
     assert written["monitors"].keys() == result.monitors.keys()
+    assert f"algorithm='{name}'" in repr(result)
+    assert len(repr(result)) < 500  # one can print it
 
 
 def plain(result):

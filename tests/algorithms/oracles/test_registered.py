@@ -1,11 +1,14 @@
 """Solvers registered for a class of one's own are called as the oracles are."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from olivine.algorithms.classes import TabularPolicyClass, TabularValueClass
+from olivine.algorithms.classes.finite import TabularPolicy
 from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.exact.own_code import OwnCodeError
 from olivine.algorithms.oracles.csc import csc, solve_csc
 from olivine.algorithms.oracles.least_squares import least_squares, solve_least_squares
 from olivine.algorithms.oracles.ledger import Ledger, guard
@@ -15,6 +18,12 @@ from olivine.algorithms.oracles.lp import (
     ValueProgram,
     lp,
     solve_lp,
+)
+from olivine.algorithms.oracles.results import (
+    CscResult,
+    LeastSquaresResult,
+    LpResult,
+    LpStatus,
 )
 
 DATA = EmpiricalMeasure([0, 1, 1])
@@ -120,3 +129,89 @@ def test_a_solver_that_returns_no_result_is_named():
     seen = Functional.expectation(DATA)
     with pytest.raises(ValueError, match=r"solve_lp, .* BareValues, .* LpResult"):
         lp(values, seen, epsilon_sub=0.1, epsilon_feas=0.1)
+
+
+def answers(kind, solver, generic, ask):
+    """The message about a solver, registered for a class of its own."""
+    own = type("Mine", (Own,), {})
+    generic.register(own, solver)
+    with pytest.raises(OwnCodeError) as error:
+        ask(own(kind))
+    return str(error.value)
+
+
+CSC = CscResult(TabularPolicy(np.array([0, 1])), 2.0, 0.0, 0.1, 1)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({}, ""),
+        ({"cost": float("nan")}, "reports nan, but"),
+        ({"cost": 1.5}, "reports 1.5, but the function that it returned attains 2"),
+        ({"policy": lambda x: x * 0.5}, "actions: expected integers, got float64"),
+        ({"policy": lambda x: x + 1}, "no action in 0..1"),
+        ({"policy": lambda x: np.int64(0)}, r"actions: \(\) for 3 observations"),
+        ({"policy": lambda x: x[99]}, "raised IndexError: .*test_registered.py"),
+        ({"suboptimality": float("nan")}, "suboptimality nan; expected"),
+        ({"suboptimality": -1.0}, "suboptimality -1.0; expected"),
+    ],
+)
+def test_a_policy_is_judged_on_the_data(changed, message):
+    def ask(policies):
+        csc(policies, DATA, [[0, 9], [9, 2], [9, 4]], epsilon_sub=0.1)
+
+    def solver(*_, epsilon_sub):
+        return replace(CSC, **changed)
+
+    table = TabularPolicyClass(2, 2)
+    if message:
+        assert re.search(message, answers(table, solver, solve_csc, ask))
+    else:
+        with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+            answers(table, solver, solve_csc, ask)
+
+
+def test_a_value_function_is_judged_on_the_data():
+    def ask_squares(values):
+        least_squares(values, DATA, [1, 0, 1], epsilon_sub=0.1, importance=[3, 1, 1])
+
+    def ask_lp(values):
+        lp(values, Functional.expectation(DATA), epsilon_sub=0.1, epsilon_feas=0.1)
+
+    def squares(function, loss):
+        return lambda *_, **__: LeastSquaresResult(function, loss, 0.0, 0.1, 1)
+
+    def program(function, value):
+        found = LpStatus.OPTIMAL, function, value, 0.0, 0.0, 0.1, 0.1, 1
+        return lambda *_, **__: LpResult(*found)
+
+    def half(x):
+        return np.full(len(x), 0.5)
+
+    def double(x):
+        return np.full(len(x), 2.0)
+
+    cases = [
+        (solve_least_squares, squares(half, 0.5), ask_squares, "attains 0.416667"),
+        (solve_least_squares, squares(double, 0.5), ask_squares, "not in [0, 1]"),
+        (solve_least_squares, squares(None, 0.5), ask_squares, "raised TypeError"),
+        (solve_lp, program(half, 0.25), ask_lp, "reports 0.25, but"),
+        (solve_lp, program(len, 0.25), ask_lp, "values: expected shape (3,)"),
+    ]
+    for generic, solver, ask, message in cases:
+        found = answers(TabularValueClass(2), solver, generic, ask)
+        assert f"{generic.__name__}, registered for Mine," in found
+        assert message in found
+
+
+def test_a_solver_that_cannot_be_called_as_documented_is_named():
+    def solver(policy_class, data, costs):
+        raise AssertionError("not reached")
+
+    def ask(policies):
+        csc(policies, DATA, [[0, 1]] * 3, epsilon_sub=0.1)
+
+    found = answers(TabularPolicyClass(2, 2), solver, solve_csc, ask)
+    assert "registered for Mine, raised TypeError: " in found
+    assert "unexpected keyword argument 'epsilon_sub'" in found
