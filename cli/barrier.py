@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from .common import options
 from .common.command import verb
 from .common.console import heartbeat, stderr_console
-from .common.options import Json, Seed, parse_fraction
 from .common.output import ExitStatus, describe, print_json, say
 
 # What each barrier takes; the same names as the options.
@@ -25,7 +25,67 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
 
 def parse_rational(text: str) -> Fraction:
     """Read a number written as an integer, a fraction or a decimal."""
-    return parse_fraction(text, "1/4 or 0.25")
+    return options.parse_fraction(text, "1/4 or 0.25")
+
+
+class Choices(NamedTuple):
+    """The options of the barriers."""
+
+    horizon: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="H",
+            help="backup: length of the chains; repeatable; 3 and 6 by default.",
+        ),
+    ] = None
+    epsilon: Annotated[
+        Fraction | None,
+        typer.Option(
+            parser=parse_rational,
+            metavar="E",
+            help="backup: loss of the wrong action, in [1/4096, 1/2], 1/4 by "
+            "default; square-loss: probability of the second observation, in (0, 1), "
+            "1/16 by default.",
+        ),
+    ] = None
+    ratio: Annotated[
+        Fraction | None,
+        typer.Option(
+            parser=parse_rational,
+            metavar="R",
+            help="backup: growth of the wrong function's error per level, in "
+            "(1, 2]; 2, the paper's, by default. Below 2 there are no ties.",
+        ),
+    ] = None
+    ties: Annotated[
+        str | None,
+        typer.Option(
+            metavar="against|for",
+            help="backup: ties go for or against the algorithm; against by default.",
+        ),
+    ] = None
+    contexts: Annotated[
+        int | None,
+        typer.Option(
+            metavar="M", help="average: number of contexts, even; 8 by default."
+        ),
+    ] = None
+    samples: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="N",
+            help="backup: samples of each state and action; square-loss: returns in a "
+            "data set. Repeatable.",
+        ),
+    ] = None
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="R",
+            help="backup, square-loss: runs for each N, at most 100000; 40 and 200 by "
+            "default.",
+        ),
+    ] = None
 
 
 @verb
@@ -40,72 +100,13 @@ def barrier(
             ],
         ),
     ] = None,
-    horizon: Annotated[
-        list[int] | None,
-        typer.Option(
-            metavar="H",
-            help="backup: length of the chains; repeatable; 3 and 6 by default.",
-        ),
-    ] = None,
-    epsilon: Annotated[
-        Fraction | None,
-        typer.Option(
-            parser=parse_rational,
-            metavar="E",
-            help="backup: loss of the wrong action, in [1/4096, 1/2], 1/4 by "
-            "default; square-loss: probability of the second observation, in (0, 1), "
-            "1/16 by default.",
-        ),
-    ] = None,
-    ratio: Annotated[
-        Fraction | None,
-        typer.Option(
-            parser=parse_rational,
-            metavar="R",
-            help="backup: growth of the wrong function's error per level, in "
-            "(1, 2]; 2, the paper's, by default. Below 2 there are no ties.",
-        ),
-    ] = None,
-    ties: Annotated[
-        str | None,
-        typer.Option(
-            metavar="against|for",
-            help="backup: ties go for or against the algorithm; against by default.",
-        ),
-    ] = None,
-    contexts: Annotated[
-        int | None,
-        typer.Option(
-            metavar="M", help="average: number of contexts, even; 8 by default."
-        ),
-    ] = None,
-    samples: Annotated[
-        list[int] | None,
-        typer.Option(
-            metavar="N",
-            help="backup: samples of each state and action; square-loss: returns in a "
-            "data set. Repeatable.",
-        ),
-    ] = None,
-    runs: Annotated[
-        int | None,
-        typer.Option(
-            metavar="R",
-            help="backup, square-loss: runs for each N, at most 100000; 40 and 200 by "
-            "default.",
-        ),
-    ] = None,
+    *,
+    choices: Choices,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FIGURE",
-            help="Figure to write: .svg, .png or .pdf.",
-        ),
+        Path | None, options.output("FIGURE", "Figure to write: .svg, .png or .pdf.")
     ] = None,
-    seed: Seed = 0,
-    json_lines: Json = False,
+    seed: options.Seed = 0,
+    json_lines: options.Json = False,
 ) -> int:
     """Run one of the barriers of the paper's appendix "Additional Barriers".
 
@@ -118,18 +119,9 @@ def barrier(
 
     Example: [bold]olivine barrier backup --horizon 4 -o backup.svg[/bold]
     """
-    given = {
-        "horizon": horizon,
-        "epsilon": epsilon,
-        "ratio": ratio,
-        "ties": ties,
-        "contexts": contexts,
-        "samples": samples,
-        "runs": runs,
-    }
     fault = ""
     try:
-        record = _run(name, given, output, seed)
+        record = _run(name, choices._asdict(), output, seed)
     except (ValueError, OSError) as error:
         if json_lines:
             print_json({"barrier": name, "error": describe(error)})

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from .common.command import verb
-from .common.options import Json, Seed
+from .common.options import Json
 from .experiments import options
 
 
 @verb
 def compare(
-    algorithms: options.Algorithms = None,
-    env: options.Environments = None,
-    params: options.Params = None,
-    classes: options.Classes = None,
-    epsilon: options.Epsilon = 0.3,
-    delta: options.Delta = 0.1,
-    setting: options.Settings = None,
-    seed: Seed = 0,
-    seeds: options.Seeds = 50,
-    time_limit: options.RunLimit = 10.0,
+    *,
+    plan: options.Plan,
     jobs: options.Jobs = 1,
     output: options.Figure = None,
     rows: options.Rows = None,
@@ -37,10 +29,5 @@ def compare(
     """
     from .experiments.api import by_command, run_comparison
     from .experiments.comparison import show
-    from .experiments.units import planned
 
-    plan = planned(
-        env, algorithms, params, classes, epsilon, delta, setting, seed, seeds,
-        time_limit,
-    )  # fmt: skip
     return by_command(plan, run_comparison, show, jobs, output, rows, json_lines)

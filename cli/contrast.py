@@ -14,16 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .. import __version__
+from .common import options
 from .common.command import verb
 from .common.console import print_table, progress_bar, tell
-from .common.options import (
-    Json,
-    Seed,
-    TimeLimit,
-    VariantName,
-    VariantOption,
-    without_sides,
-)
 from .common.output import ExitStatus, describe, print_json, say
 from .common.outputs import staged
 
@@ -41,25 +34,18 @@ DEFAULT_SECONDS = 10.0
 
 @verb
 def contrast(
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="DIR", help="Folder to write, new or empty."
-        ),
-    ],
+    output: Annotated[Path, options.output("DIR", "Folder to write, new or empty.")],
     max_n: Annotated[
         int, typer.Option(min=3, max=LARGEST_N, help="Largest number of variables.")
     ] = 40,
     instances: Annotated[
         int, typer.Option(min=1, max=MOST_INSTANCES, help="Formulas of each size.")
     ] = 3,
-    variant: VariantOption = VariantName.PAPER,
-    time_limit: TimeLimit = None,
-    seed: Seed = 0,
-    force: Annotated[
-        bool, typer.Option("--force", help="Write into a folder that is not empty.")
-    ] = False,
-    json_lines: Json = False,
+    variant: options.VariantOption = options.VariantName.PAPER,
+    time_limit: options.TimeLimit = None,
+    seed: options.Seed = 0,
+    force: options.Force = False,
+    json_lines: options.Json = False,
 ) -> int:
     """Measure OLIVE's program against the CSC, LS and LP oracles as formulas grow.
 
@@ -74,7 +60,7 @@ def contrast(
     from ..reduction.contrast.contrast import Plan, fits, measure
     from .figures.contrast import save_figure
 
-    without_sides(variant, "the contrast")
+    options.without_sides(variant, "the contrast")
     start = time.perf_counter()
     plan = Plan(
         max_n,

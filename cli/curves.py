@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from .common.command import verb
-from .common.options import Json, Seed
+from .common.options import Json
 from .common.output import FileError
 from .experiments import options
+
+FEW = options.Plan(seeds=5)
 
 
 @verb
 def curves(
-    algorithms: options.Algorithms = None,
-    env: options.Environments = None,
-    params: options.Params = None,
-    classes: options.Classes = None,
-    epsilon: options.Epsilon = 0.3,
-    delta: options.Delta = 0.1,
-    setting: options.Settings = None,
-    seed: Seed = 0,
-    seeds: options.Seeds = 5,
-    time_limit: options.RunLimit = 10.0,
+    plan: options.Plan = FEW,
     jobs: options.Jobs = 1,
     output: options.Figure = None,
     rows: options.Rows = None,
@@ -38,12 +31,7 @@ def curves(
     """
     from .experiments.api import by_command, run_curves
     from .experiments.summaries import show_curves
-    from .experiments.units import planned
 
-    if env is None:
+    if plan.env is None:
         raise FileError("--env", "--env: missing (olivine learn --list shows them)")
-    plan = planned(
-        env, algorithms, params, classes, epsilon, delta, setting, seed, seeds,
-        time_limit,
-    )  # fmt: skip
     return by_command(plan, run_curves, show_curves, jobs, output, rows, json_lines)

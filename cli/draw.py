@@ -31,11 +31,8 @@ def draw(
     *,
     output: Annotated[
         Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FIGURE",
-            help="Picture to write: .svg, .png, .pdf, or .tex for TikZ.",
+        options.output(
+            "FIGURE", "Picture to write: .svg, .png, .pdf, or .tex for TikZ."
         ),
     ],
     variant: options.VariantOption = options.VariantName.PAPER,

@@ -175,11 +175,9 @@ def generate(
     *,
     output: Annotated[
         Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="DIR",
-            help="Folder to write, new or empty; for several formulas, the folder for "
+        options.output(
+            "DIR",
+            "Folder to write, new or empty; for several formulas, the folder for "
             "one folder each and for manifest.jsonl.",
         ),
     ],
@@ -225,18 +223,11 @@ def generate(
         list[FormatName] | None,
         typer.Option("--format", help="What to write; repeatable. All by default."),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Write into a folder that is not empty.")
-    ] = False,
+    force: options.Force = False,
     jobs: options.Jobs = 1,
     reading: Reading,
     time_limit: Annotated[
-        float | None,
-        typer.Option(
-            parser=options.parse_seconds,
-            metavar="SECONDS",
-            help="CPU time for each formula; none by default.",
-        ),
+        float | None, options.seconds("CPU time for each formula; none by default.")
     ] = None,
     memory: options.Memory = None,
     json_lines: options.Json = False,

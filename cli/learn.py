@@ -8,7 +8,7 @@ import typer
 
 from .common.command import verb
 from .common.console import heartbeat, print_table, stdout_console, tell
-from .common.options import Json, Seed, parse_seconds
+from .common.options import Json, Seed, seconds
 from .common.output import ExitStatus, print_json, say
 from .experiments import options
 
@@ -34,12 +34,7 @@ def learn(
     setting: options.Settings = None,
     seed: Seed = 0,
     time_limit: Annotated[
-        float | None,
-        typer.Option(
-            parser=parse_seconds,
-            metavar="SECONDS",
-            help="Seconds of CPU time of the run; none by default.",
-        ),
+        float | None, seconds("Seconds of CPU time of the run; none by default.")
     ] = None,
     check: Annotated[
         bool,

@@ -34,9 +34,7 @@ EXCERPT_CLAUSES = 300
 def report(
     file: options.InputFile,
     *,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="HTML", help="Page to write.")
-    ],
+    output: Annotated[Path, options.output("HTML", "Page to write.")],
     variant: options.VariantOption = options.VariantName.PAPER,
     penalty: options.PenaltyOption = None,
     formulation: Annotated[

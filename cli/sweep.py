@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .common import options
 from .common.command import verb
-from .common.options import Json
 from .common.output import ExitStatus, bad_input, say, worst
 
 if TYPE_CHECKING:
@@ -23,11 +23,8 @@ def sweep(
     ],
     output: Annotated[
         Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="ROWS",
-            help="JSON Lines file to append rows to; an incomplete one is resumed.",
+        options.output(
+            "ROWS", "JSON Lines file to append rows to; an incomplete one is resumed."
         ),
     ],
     jobs: Annotated[
@@ -60,7 +57,7 @@ def sweep(
             help="Also write all rows as a Parquet table (extra parquet).",
         ),
     ] = None,
-    json_lines: Json = False,
+    json_lines: options.Json = False,
 ) -> int:
     """Run a sweep file: verify many formulas, or run many learning algorithms.
 

@@ -3,7 +3,7 @@
 import enum
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -90,6 +90,16 @@ def parse_memory(text: str) -> int:
         raise typer.BadParameter(str(error)) from None
 
 
+def output(metavar: str, help: str) -> Any:
+    """Declare ``--output``."""
+    return typer.Option("--output", "-o", metavar=metavar, help=help)
+
+
+def seconds(help: str) -> Any:
+    """Declare a time limit."""
+    return typer.Option(parser=parse_seconds, metavar="SECONDS", help=help)
+
+
 Memory = Annotated[
     int | None,
     typer.Option(
@@ -98,6 +108,9 @@ Memory = Annotated[
         help="Limit on the address space of each process, like 2GB or "
         "512MiB; none by default.",
     ),
+]
+Force = Annotated[
+    bool, typer.Option("--force", help="Write into a folder that is not empty.")
 ]
 InputFile = Annotated[
     str, typer.Argument(metavar="FILE", help="A DIMACS file, or - for standard input.")
@@ -156,11 +169,7 @@ MilpEngine = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the random generator.")]
 TimeLimit = Annotated[
     float | None,  # None: each engine's own default
-    typer.Option(
-        parser=parse_seconds,
-        metavar="SECONDS",
-        help="Seconds for each engine or route.",
-    ),
+    seconds("Seconds for each engine or route."),
 ]
 DEFAULT_MAX_VARIABLES = 10**7
 

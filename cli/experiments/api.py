@@ -14,10 +14,11 @@ from ..common.outputs import check_outputs
 from ..figures.files import check_suffix
 from .comparison import Comparison
 from .frame import work, written
+from .options import Plan, listed
 from .rows import check_results, write_results
 from .runs import LearningRun, own_environment, register_environments
 from .summaries import curves_of
-from .units import Plan, Row, adapted, learning_units
+from .units import Row, adapted, cells_of, learning_units
 
 
 @dataclass(frozen=True)
@@ -194,13 +195,13 @@ def by_command(
     json_lines: bool,
 ) -> ExitStatus:
     """Do what `curves` and `compare` do: check, run, show, write; the exit status."""
-    with bad_input(",".join(plan.environments) or "all environments"):
+    with bad_input(",".join(listed(plan.env)) or "all environments"):
         if figure is not None:
             check_suffix(figure)
         if rows is not None:
             check_results(rows)
         check_outputs([figure, rows])
-        cells = plan.cells()
+        cells = cells_of(plan)
     found = run(cells, plan.each, jobs, print_json if json_lines else None)
     if not json_lines:
         show(found.summary)

@@ -1,11 +1,11 @@
 """Options that the verbs of learning share, and what a shell completes them to."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
-from ..common.options import parse_seconds
+from ..common.options import Seed, output, seconds
 
 MOST_SEEDS = 1_000_000
 
@@ -98,20 +98,12 @@ Seeds = Annotated[
         min=1, max=MOST_SEEDS, help="Runs of each algorithm on each environment."
     ),
 ]
-RunLimit = Annotated[
-    float,
-    typer.Option(
-        parser=parse_seconds, metavar="SECONDS", help="Seconds of CPU time per run."
-    ),
-]
+RunLimit = Annotated[float, seconds("Seconds of CPU time per run.")]
 Jobs = Annotated[
     int, typer.Option("--jobs", "-j", min=1, help="Number of runs in parallel.")
 ]
 Figure = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", metavar="FIGURE", help="A figure to write (.svg, .png, .pdf)."
-    ),
+    Path | None, output("FIGURE", "A figure to write (.svg, .png, .pdf).")
 ]
 Rows = Annotated[
     Path | None,
@@ -120,3 +112,23 @@ Rows = Annotated[
         help="Write a row for each run (.jsonl, or .parquet with the extra parquet).",
     ),
 ]
+
+
+class Plan(NamedTuple):
+    """Algorithms, environments and seeds, as `compare` and `curves` are asked."""
+
+    algorithms: Algorithms = None
+    env: Environments = None
+    params: Params = None  # None: the theorem's, or practical ones
+    classes: Classes = None  # None: each algorithm's own
+    epsilon: Epsilon = 0.3
+    delta: Delta = 0.1
+    setting: Settings = None  # For those that have KEY
+    seed: Seed = 0  # The first
+    seeds: Seeds = 50
+    time_limit: RunLimit = 10.0
+
+    @property
+    def each(self) -> range:
+        """The seeds."""
+        return range(self.seed, self.seed + self.seeds)

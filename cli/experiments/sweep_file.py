@@ -21,7 +21,8 @@ from ..common.options import (
 from ..common.output import describe
 from ..common.reading import Reading, expand, open_regular
 from ..verify import Job, RouteName
-from .units import MOST_RUNS, FormulaUnit, Plan, RandomJob, Unit, learning_units
+from .options import Plan
+from .units import MOST_RUNS, FormulaUnit, RandomJob, Unit, cells_of, learning_units
 
 MOST_CLAUSES = 100_000_000
 MOST_LITERALS = 3 * MOST_CLAUSES
@@ -282,18 +283,18 @@ def _digests(named: Sequence[str], folder: Path) -> list[tuple[str, str]]:
 
 def _learning(values: dict[str, Any], folder: Path) -> Made:
     plan = Plan(
-        tuple(values["environments"]),
+        ",".join(values["algorithms"]) or None,
+        ",".join(values["environments"]) or None,
         values["params"],
+        values["classes"],
         values["epsilon"],
         values["delta"],
-        values["seeds"],
+        [f"{k}={v}" for k, v in values["settings"].items()],
         values["first_seed"],
+        values["seeds"],
         values["time_limit"],
-        algorithms=tuple(values["algorithms"]),
-        classes=values["classes"],
-        settings=tuple(f"{k}={v}" for k, v in values["settings"].items()),
     )
-    cells = plan.cells()
+    cells = cells_of(plan)
     names = {
         "algorithms": list(dict.fromkeys(cell.algorithm for cell in cells)),
         "environments": list(dict.fromkeys(cell.env for cell in cells)),

@@ -8,8 +8,9 @@ import pytest
 from olivine.algorithms.learning import registry
 from olivine.algorithms.learning.results import LearningResult
 from olivine.cli.experiments.comparison import Comparison
+from olivine.cli.experiments.options import Plan
 from olivine.cli.experiments.runs import prepare
-from olivine.cli.experiments.units import Plan
+from olivine.cli.experiments.units import cells_of
 
 from tests.support.commands import olivine
 from tests.support.depth import spread, with_rows
@@ -35,7 +36,7 @@ def result(name, task, status="success"):
 
 def compared(plan):
     """Run a plan; its cells by the names of their algorithms."""
-    comparison = Comparison(plan.cells(), plan.each)
+    comparison = Comparison(cells_of(plan), plan.each)
     for unit in comparison.units():
         comparison.add(unit())
     return {cell.run.algorithm: cell for cell in comparison.cells}
@@ -88,7 +89,7 @@ def test_a_record_for_each_algorithm(made):
 def test_success_asks_for_epsilon(made):
     """The same runs, counted at another ε."""
     loose, tight = (
-        compared(Plan(("tabular",), None, eps, seeds=6, algorithms=("wins",)))["wins"]
+        compared(Plan("wins", "tabular", epsilon=eps, seeds=6))["wins"]
         for eps in (0.99, 1e-9)
     )
     assert loose.status == 0
@@ -149,7 +150,7 @@ def test_limits_count_cpu_time(made, monkeypatch):
         return result("waits", task)
 
     monkeypatch.setattr(registry, "_ALGORITHMS", {"waits": entry("waits", waits)})
-    plan = Plan(("tabular",), None, 0.9, seeds=1, run_limit=0.3)
+    plan = Plan(None, "tabular", epsilon=0.9, seeds=1, time_limit=0.3)
     record = compared(plan)["waits"].to_json()
     assert (record["runs"], record["timeouts"]) == (1, 0)
 
@@ -210,7 +211,7 @@ def test_every_algorithm_takes_feature_observations(name, env):
 @pytest.mark.children
 def test_no_run_begins_when_a_pair_has_had_its_time(made, monkeypatch):
     monkeypatch.setattr("olivine.cli.experiments.comparison.BUDGET", 0)
-    plan = Plan(("tabular",), None, 0.9, seeds=50, algorithms=("wins",))
+    plan = Plan("wins", "tabular", epsilon=0.9, seeds=50)
     cell = compared(plan)["wins"]
     record = cell.to_json()
     assert (record["runs"], record["timeouts"]) == (0, 0)

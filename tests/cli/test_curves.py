@@ -17,9 +17,10 @@ from olivine.algorithms.learning.events import (
     UniformPolicy,
     notify,
 )
+from olivine.cli.experiments.options import Plan
 from olivine.cli.experiments.runs import prepare
 from olivine.cli.experiments.summaries import curves_of
-from olivine.cli.experiments.units import LearningUnit, Plan, learning_units
+from olivine.cli.experiments.units import LearningUnit, cells_of, learning_units
 from olivine.solvers.child import child
 
 from tests.support.commands import olivine
@@ -130,8 +131,8 @@ def test_a_run_stopped_by_its_limit_keeps_its_curve(made, tmp_path):
 
 
 def test_a_recorder_is_begun_and_an_error_of_ours_told(made):
-    plan = Plan(("grid",), None, seeds=1, algorithms=("breaks",))
-    (unit,) = learning_units(plan.cells(), plan.each)
+    plan = Plan("breaks", "grid", seeds=1)
+    (unit,) = learning_units(cells_of(plan), plan.each)
     row = unit()
     assert (row["exit"], row["status"]) == (70, "error")
     assert "of course not" in row["reason"]
