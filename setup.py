@@ -30,6 +30,10 @@ setup(
     cmdclass={"build_py": BuildWithoutThisFile},
     packages=["olivine", *(f"olivine.{name}" for name in found)],
     package_dir={"olivine": "."},
-    package_data={"olivine": ["py.typed"], "olivine.cli": ["schemas.json"]},
+    package_data={
+        "olivine": ["py.typed"],
+        "olivine.cli": ["schemas.json"],
+        "olivine.cli.common": ["page.css", "play.html"],
+    },
     options={"build": {"build_base": build_base}, "egg_info": {"egg_base": build_base}},
 )

@@ -33,9 +33,8 @@ from ..reduction.formula.formula import Formula
 from ..reduction.formula.random_formula import random_ksat
 from ..reduction.run.benign import BenignRun, benign_run
 from ..reduction.run.bound import StartBound
-from ..reduction.run.functions import QFunction, q_functions
 from ..reduction.run.run import Run, adversarial_run, n_rounds
-from ..reduction.run.schedule import Move
+from ..reduction.run.schedule import Move, QFunction, q_functions
 from . import runs
 from .claim import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 from .families import (

@@ -13,7 +13,7 @@ import typer
 from .common import options
 from .common.command import verb
 from .common.console import heartbeat, stderr_console
-from .common.output import ExitStatus, describe, print_json, say
+from .common.output import ExitStatus, describe, print_json, say, say_contradictions
 
 # What each barrier takes; the same names as the options.
 OPTIONS: Mapping[str, tuple[str, ...]] = {
@@ -143,11 +143,7 @@ def barrier(
         from .experiments.barrier import show
 
         show(record)
-    for contradiction in record["contradictions"]:
-        say(
-            f"olivine: contradiction: {contradiction} (this should be impossible: "
-            "please report it with the command)"
-        )
+    say_contradictions(record["contradictions"])
     if record["contradictions"]:
         return ExitStatus.CONTRADICTION
     return ExitStatus.BAD_INPUT if fault else ExitStatus.DONE

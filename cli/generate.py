@@ -88,7 +88,7 @@ class Job:
         from .experiments import runs  # noqa: F401
 
         if family_folder.GRAPHS.intersection(self.wanted):
-            from .common import family_graphs  # noqa: F401
+            from ..reduction.family import graph  # noqa: F401
 
     def stages(self) -> list[str]:
         """Name the steps."""

@@ -9,7 +9,7 @@ import typer
 from .common.command import verb
 from .common.console import heartbeat, print_table, stdout_console, tell
 from .common.options import Json, Seed, seconds
-from .common.output import ExitStatus, print_json, say
+from .common.output import ExitStatus, print_json, say, say_contradictions
 from .experiments import options
 
 
@@ -119,11 +119,7 @@ def learn(
         if examination is not None:
             binding = examination.binding(result)
         _show(record, impossible(binding))
-    for contradiction in record["contradictions"]:
-        say(
-            f"olivine: contradiction: {contradiction} (this should be impossible: "
-            "please report it with the command)"
-        )
+    say_contradictions(record["contradictions"])
     return ExitStatus.CONTRADICTION if record["contradictions"] else ExitStatus.DONE
 
 

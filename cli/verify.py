@@ -17,7 +17,15 @@ from .common import options
 from .common.certificates import Target, certify, refuse_inside, targets
 from .common.command import verb
 from .common.console import print_table, progress_bar, tell
-from .common.output import ExitStatus, FileError, bad_input, print_json, say, worst
+from .common.output import (
+    ExitStatus,
+    FileError,
+    bad_input,
+    print_json,
+    say,
+    say_contradictions,
+    worst,
+)
 from .common.reading import Reading, Result, each_input, expand, guarded, in_order
 
 if TYPE_CHECKING:
@@ -223,11 +231,7 @@ def announce(record: Record, json_lines: bool) -> None:
             where += ", which refutes nothing: no proof to export"
         if made["reason"] or not json_lines:
             say(f"olivine: {record['file']}: {where}")
-    for contradiction in record.get("contradictions", ()):
-        say(
-            f"olivine: {record['file']}: contradiction: {contradiction} "
-            "(this should be impossible: please report it with the input)"
-        )
+    say_contradictions(record.get("contradictions", ()), record["file"])
     if "error" in record and not json_lines:
         say(f"olivine: {record['error']}")
     if "traceback" in record:

@@ -21,6 +21,7 @@ def test_the_version_is_one() -> None:
 
 
 ENDS = (".py", ".toml", ".md", ".typed")
+DATA = ("schemas.json", "common/page.css", "common/play.html")
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def archives(tmp_path_factory) -> tuple[Path, Path]:
     if listed.returncode:
         pytest.skip("no git here")
     for name in listed.stdout.splitlines():
-        if name.endswith((*ENDS, "LICENSE", "schemas.json")):
+        if name.endswith((*ENDS, "LICENSE", *DATA)):
             target = source / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes((ROOT / name).read_bytes())
@@ -62,7 +63,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(archives) -> None:
     ours = {n for n in names if not n.startswith(f"olivine-{olivine.__version__}")}
     assert {n.split("/")[0] for n in ours} == {"olivine"}
     assert {"olivine/__init__.py", "olivine/py.typed", "olivine/rl.py"} <= ours
-    assert "olivine/cli/schemas.json" in ours
+    assert {f"olivine/cli/{name}" for name in DATA} <= ours
     tops = {n.split("/")[1] for n in ours if n.count("/") > 1}
     assert tops == {"cli", "claims", "reduction", "algorithms", "solvers"}
     assert "olivine/setup.py" not in ours

@@ -4,7 +4,7 @@ Sums are int64 where a bound rules overflow out, else Python integers (object).
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from fractions import Fraction
 from functools import cache, wraps
 from typing import Any, ParamSpec, TypeVar
@@ -69,6 +69,12 @@ def check_type(name: str, value: Any, kind: Any, expected: str) -> None:
     """Refuse a value of another type with a TypeError that says what is expected."""
     if not isinstance(value, kind):
         raise TypeError(f"{name}: {value!r:.60} is no {expected}")
+
+
+def check_choice(what: str, value: object, known: Collection[str]) -> None:
+    """Refuse, with a ValueError, what is none of those known."""
+    if value not in known:
+        raise ValueError(f"unknown {what} {value!r}: choose from {', '.join(known)}")
 
 
 def check_positive(name: str, value: Any) -> float:

@@ -16,6 +16,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..exact.arrays import check_choice
 from ..exact.multinomial import RecordedSeed
 from ..mdp.bellman import Pair
 from ..mdp.distributions import Distribution
@@ -190,9 +191,7 @@ class SolverTiebreak:
     """The optimiser's own maximiser; ValueError if the rule is unknown."""
 
     def __init__(self, level: LevelRule = "largest") -> None:
-        if level not in _LEVEL_RULES:
-            known = ", ".join(_LEVEL_RULES)
-            raise ValueError(f"unknown level rule {level!r}: choose from {known}")
+        check_choice("level rule", level, _LEVEL_RULES)
         self.rule: LevelRule = level
 
     @property

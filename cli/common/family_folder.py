@@ -88,9 +88,9 @@ def request(
     """Check what is asked for before anything is written; ValueError if it fails."""
     bits = parse_member(member, family)
     if two_actions or GRAPHS.intersection(wanted):
-        from . import family_graphs  # loads networkx
+        from ...reduction.family.graph import refuse_large  # loads networkx
 
-        family_graphs.refuse_large(family, two_actions=two_actions)
+        refuse_large(family, two_actions=two_actions)
     if two_actions:
         _refuse_two_actions(family, formulation)
     if start and two_actions:
@@ -165,12 +165,8 @@ def write_folder(
         at("the optimum")
         answer = _solve(instance)
         known = {"known": _known(answer)}
-    graphs = {name: FILES[name] for name in GRAPHS.intersection(wanted)}
-    if graphs:
-        from .family_graphs import write_graphs  # loads networkx
-
-        two_actions = asked.two_actions
-        write_graphs(stage, family, asked.member, graphs, at, two_actions=two_actions)
+    if GRAPHS.intersection(wanted):
+        _write_graphs(stage, family, asked, at)
     mdp = family.mdp(asked.member)
     _write_models(stage, TwoActions(mdp).mdp if asked.two_actions else mdp, wanted, at)
     del mdp
@@ -254,6 +250,23 @@ def _write_start(
         write_text(stage / f"start.{end}", parts)
     left = built.family.three_sat.unsatisfied_weight(assignment)
     return {"value": str(value), "unsatisfied": left}
+
+
+def _write_graphs(
+    stage: Path, family: Family, asked: Request, at: Callable[[str], None]
+) -> None:
+    """Write the graph of a member in each format that is wanted."""
+    from ...reduction.export.graphs import write_dot, write_graphml, write_node_link
+    from ...reduction.family.graph import graph, validate_graph
+
+    at("the graph")
+    built = graph(family, asked.member, two_actions=asked.two_actions)
+    validate_graph(built)
+    writers = {"json": write_node_link, "graphml": write_graphml, "dot": write_dot}
+    for name, writer in writers.items():
+        if name in asked.wanted:
+            at(FILES[name])
+            writer(built, stage / FILES[name])
 
 
 def _write_models(

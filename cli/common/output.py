@@ -93,6 +93,16 @@ def say(message: str) -> None:
     print(printable(message), file=sys.stderr)
 
 
+def say_contradictions(texts: Iterable[str], file: str = "") -> None:
+    """Say what contradicts itself, of a file or a command, and ask for a report."""
+    place, what = (f"{file}: ", "input") if file else ("", "command")
+    for text in texts:
+        say(
+            f"olivine: {place}contradiction: {text} (this should be impossible: "
+            f"please report it with the {what})"
+        )
+
+
 def report_error(file: str, message: str, *, json_lines: bool) -> None:
     """Say what is wrong with a file: an object under ``--json``, a line otherwise."""
     if json_lines:

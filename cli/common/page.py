@@ -1,4 +1,7 @@
-"""The HTML of the report: one page, nothing loaded from elsewhere."""
+"""The HTML of the report: one page, nothing loaded from elsewhere.
+
+Its style is in page.css, what makes a picture respond to clicks in play.html.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .output import printable
@@ -17,40 +21,6 @@ if TYPE_CHECKING:
 
     from ...reduction.family.family import Family
 
-_STYLE = """
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
-  padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-h1, .verdict { overflow-wrap: anywhere; }
-.verdict { font-size: 1.2rem; padding: .8rem 1rem; border-left: .4rem solid;
-  background: #8881; }
-.satisfiable { border-color: #15803d; } .unsatisfiable { border-color: #1d4ed8; }
-.undecided { border-color: #a16207; } .contradiction { border-color: #dc2626; }
-.scroll, .picture { overflow-x: auto; }
-table { border-collapse: collapse; }
-th, td { padding: .25rem .8rem .25rem 0; text-align: left; vertical-align: top;
-  border-bottom: 1px solid #8884; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
-.facts td:last-child { overflow-wrap: anywhere; text-align: left; }
-pre { overflow-x: auto; padding: .8rem; background: #8881; font-size: .85rem; }
-figure { margin: 1rem 0; }
-figure svg { max-width: 100%; height: auto; }
-figure svg text { fill: var(--c000000, #000000); }
-.wide svg { min-width: 59rem; }
-figcaption, footer { font-size: .85rem; opacity: .85; }
-figcaption p { margin: .3rem 0; }
-.play button { font: inherit; margin: .15rem; padding: .1rem .5rem; }
-@media (max-width: 40rem) {
-  .scroll tr { display: grid; grid-template-columns: 4.6rem 6.8rem 1fr 4.8rem;
-    border-bottom: 1px solid #8884; }
-  .scroll td, .scroll th { border: 0; overflow-wrap: anywhere; font-size: .9rem;
-    padding-right: .4rem; }
-  .scroll td:last-child, .scroll th:last-child { grid-column: 1 / -1; }
-  .scroll td:last-child:empty { display: none; }
-}
-@media (prefers-color-scheme: dark) { figure svg { DARK } }
-"""
 DARK = {
     "#000000": "#e5e7eb",
     "#111827": "#f3f4f6",
@@ -71,6 +41,10 @@ DARK = {
     "#fde68a": "#facc15",
     "#ffffff": "#121212",
 }  # colours of pictures on a dark page, by what they are on a light one
+
+
+def _own(name: str) -> str:
+    return (Path(__file__).parent / name).read_text("utf-8")
 
 
 def escape(text: object) -> str:
@@ -138,7 +112,7 @@ def page(
             '<head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(title)}</title>",
-            f"<style>{_STYLE.replace('DARK', dark)}</style></head>",
+            f"<style>\n{_own('page.css').replace('DARK', dark)}</style></head>",
             f"<body><h1>{escape(title)}</h1>",
             f'<p class="verdict {tone}">{escape(verdict)}</p>',
             *sections,
@@ -147,87 +121,6 @@ def page(
             "",
         ]
     )
-
-
-_BODY = """<div class="play" hidden>
-<p>Click a variable to flip it: <span class="play-variables"></span></p>
-<p class="play-found" aria-live="polite"></p>
-</div>
-<script>
-const olivinePlay = (data => {
-  const colour = c => `var(--c${c}, #${c})`;
-  const inside = (id, kind) => document.querySelector(`[id="${id}"] ${kind}`);
-  const root = document.querySelector(".play"), bits = data.start.slice();
-  const gcd = (a, b) => b === 0n ? a : gcd(b, a % b);
-  const [best, step, penalty, scale, total] =
-    [data.best, data.step, data.penalty, data.scale, data.total].map(BigInt);
-  const weight = j => BigInt(data.weights === null ? 1 : data.weights[j]);
-  function found() {
-    const truth = data.clauses.map(c => c.map(x => bits[Math.abs(x) - 1] === (x > 0)));
-    const missed = truth.flatMap((t, j) => t.some(Boolean) ? [] : [j]);
-    const left = missed.reduce((sum, j) => sum + weight(j), 0n);
-    const lost = left === total || step * left < penalty ? step * left : penalty;
-    const top = best - lost, common = gcd(top < 0n ? -top : top, scale);
-    const value = `${top / common}` + (scale === common ? "" : `/${scale / common}`);
-    return {truth, missed, left, value};
-  }
-  function paint(id, kind, set) {
-    const part = inside(id, kind);
-    if (part) set(part.style);
-  }
-  function show() {
-    const {truth, missed, left, value} = found();
-    data.clauses.forEach((clause, j) => {
-      const good = truth[j].some(Boolean), name = `C${j + 1}`;
-      const action = good ? truth[j] : [false, false, true];
-      paint(`box-${name}`, "path", style => {
-        style.fill = colour(good ? "dcfce7" : "fca5a5");
-        style.stroke = colour(good ? "15803d" : "b91c1c");
-        style.fillOpacity = 1;
-      });
-      const followed = new Set(clause.map((x, k) =>
-        `${Math.abs(x)}-${Number((x > 0) === action[k])}-${Number(action[k])}`));
-      for (const x of clause) for (const bit of [0, 1]) {
-        const end = `${Math.abs(x)}-${Number((x > 0) === (bit === 1))}-${bit}`;
-        paint(`line-${name}-x${end}`, "path", style => {
-          style.stroke = colour(followed.has(end) ? "c2410c" : "6b7280");
-          style.strokeWidth = followed.has(end) ? 1.4 : 0.6;
-        });
-      }
-    });
-    bits.forEach((bit, i) => [0, 1].forEach(b => {
-      const pays = Number(bit) === b, name = `x${i + 1}-${b}`;
-      paint(`box-${name}`, "path", style => {
-        style.fill = colour(pays ? "fde68a" : "f3f4f6");
-        style.stroke = colour(pays ? "b45309" : "374151");
-      });
-      const text = inside(`text-reward-${name}`, "text");
-      if (text) text.textContent = pays ? data.top : "0";
-    }));
-    root.querySelectorAll("button").forEach((button, i) => {
-      button.innerHTML = `x<sub>${i + 1}</sub> = ${Number(bits[i])}`;
-      button.setAttribute("aria-pressed", bits[i]);
-    });
-    const names = missed.map(j => `C${j + 1}`).join(", ");
-    root.querySelector(".play-found").textContent =
-      (missed.length ? `Unsatisfied: ${names}, weight ${left}.` : "All clauses hold.") +
-      ` The pair (g, π) of this assignment is worth ${value}; the optimum is ` +
-      `${data.optimum}.`;
-  }
-  bits.forEach((_, i) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.onclick = () => { bits[i] = !bits[i]; show(); };
-    root.querySelector(".play-variables").append(button, " ");
-  });
-  root.hidden = false;
-  show();
-  return {
-    set(values) { values.forEach((v, i) => { bits[i] = v; }); show(); },
-    found,
-  };
-})(DATA);
-</script>"""
 
 
 def play(family: Family, assignment: NDArray[np.bool_], optimum: object | None) -> str:
@@ -251,4 +144,4 @@ def play(family: Family, assignment: NDArray[np.bool_], optimum: object | None) 
         "total": str(parameters.total_weight),
         "optimum": "not known" if optimum is None else str(optimum),
     }
-    return _BODY.replace("DATA", json.dumps(data))
+    return _own("play.html").rstrip().replace("DATA", json.dumps(data))

@@ -28,8 +28,7 @@ from ...algorithms.olive_program.program import OliveProgram
 from ..formula.formula import ThreeSat
 from ..formula.pysat_objects import as_formula
 from .layout import Chosen, Layout
-from .sizes import Sizes, clause_transitions, declared_sizes
-from .transitions import transitions
+from .transitions import Sizes, clause_transitions, declared_sizes, transitions
 from .variants import (
     MAX_TOTAL_WEIGHT,
     Parameters,

@@ -198,6 +198,21 @@ def _entries(mdp: TabularMDP, names: list[str]) -> Iterator[tuple[str, Fraction]
         yield names[target], probability
 
 
+def refuse_large(family: Family, *, two_actions: bool = False) -> None:
+    """Refuse a graph that would not fit, before anything of a family is built."""
+    sizes = family.declared_sizes()
+    # A tree has at most twice as many nodes as actions, X_i three.
+    actions = sizes.actions * (3 if two_actions else 1)
+    needed = estimate_bytes(actions, sizes.transitions)
+    if needed > DEFAULT_MEMORY_LIMIT:
+        instead = "" if two_actions else "; --format lp --format mps write the program"
+        raise ValueError(
+            f"the graph of {actions + sizes.transitions} edges would take about "
+            f"{needed / 2**30:.1f} GiB of memory, above the limit of "
+            f"{DEFAULT_MEMORY_LIMIT / 2**30:.1f} GiB{instead and instead + ' alone'}"
+        )
+
+
 def _check_memory(n_actions: int, n_transitions: int, limit: int) -> None:
     needed = estimate_bytes(n_actions, n_transitions)
     if needed > limit:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ...algorithms.exact.arrays import check_type
+from ...algorithms.exact.arrays import check_choice, check_type
 from ...algorithms.olive_program.program import Form
 from ..family.family import Family
 from .formulations import FORMULATIONS
@@ -73,9 +73,7 @@ def build(
         raise ValueError(f"unknown form {form!r}: choose from {', '.join(FORMS)}")
     if formulation == "faithful":
         return faithful(family, chosen, tolerance, lower, upper)
-    if formulation not in FORMULATIONS:
-        names = ", ".join(FORMULATIONS)
-        raise ValueError(f"unknown formulation {formulation!r}: choose from {names}")
+    check_choice("formulation", formulation, FORMULATIONS)
     if tolerance != 0:
         raise ValueError(
             f"formulation {formulation} needs tolerance 0, got {tolerance}: it "

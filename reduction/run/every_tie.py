@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...algorithms.exact.arrays import check_choice
 from ...algorithms.mdp.distributions import Distribution
 from ...algorithms.mdp.tabular import TabularMDP
 from ...algorithms.olive_program.program import OliveProgram, Upper
@@ -66,9 +67,7 @@ def every_tie(
     >>> found.always, found.rounds, found.optima == {family.parameters.best}
     (True, (5, 5), True)
     """
-    if levels not in LEVELS:
-        known = ", ".join(LEVELS)
-        raise ValueError(f"unknown level rule {levels!r}: choose from {known}")
+    check_choice("level rule", levels, LEVELS)
     single: LevelRule = "any" if levels == "all" else levels
     mdp, sides = family.mdp(family.assignment_of(y)), family.layout.n_sides
     given = mdp, family.ranges(), single, noise or Noise()

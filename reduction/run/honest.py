@@ -16,7 +16,7 @@ from ...algorithms.olive_program.rounds import OliveResult, olive_exact
 from ...algorithms.olive_program.tiebreak import ScriptedTiebreak, Tiebreak
 from ..family.family import Family
 from .bound import Kind, kind_of
-from .functions import q_functions
+from .schedule import q_functions
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal, get_args
 
+from ...algorithms.exact.arrays import check_choice
+
 LevelRule = Literal["lowest", "largest", "any"]
 LEVEL_RULES: tuple[LevelRule, ...] = get_args(LevelRule)
 Levels = LevelRule | Literal["all"]
@@ -20,10 +22,8 @@ def allowed_levels(rule: LevelRule, errors: Sequence[Fraction]) -> list[int]:
         return positive
     if rule == "lowest":
         return positive[:1]
-    if rule == "largest":
-        return [h for h in positive if errors[h - 1] == max(errors)]
-    known = ", ".join(LEVEL_RULES)
-    raise ValueError(f"unknown level rule {rule!r}: choose from {known}")
+    check_choice("level rule", rule, LEVEL_RULES)
+    return [h for h in positive if errors[h - 1] == max(errors)]
 
 
 def chosen_level(rule: LevelRule, errors: Sequence[Fraction]) -> int | None:

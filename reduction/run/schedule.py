@@ -29,7 +29,9 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ...algorithms.mdp.bellman import Pair
 from ..family.family import Family
 from ..family.layout import QUIT
 from ..family.variants import Sides, Variant
@@ -319,3 +321,34 @@ _SCHEDULES = {
     Variant.STRICT: _StrictSchedule,
     Variant.FORCED: _ForcedSchedule,
 }
+
+
+@dataclass(frozen=True, eq=False)
+class QFunction:
+    """The Q-function of a round in full, with its greedy policy."""
+
+    values: tuple[Fraction, ...]  # f of every action; 0 where left free
+    policy: NDArray[np.int32]  # local action of each state
+
+    def pair(self, family: Family) -> Pair:
+        """Induce (g, π): g(x) = f(x, π(x))."""
+        actions = family.mdp().global_actions(self.policy)
+        return Pair.from_fractions((self.values[a] for a in actions), self.policy)
+
+
+def q_functions(family: Family) -> Iterator[tuple[Move, QFunction]]:
+    """Each round's move with its whole Q-function, in time of the number of actions."""
+    mdp = family.mdp()
+    values = [Fraction(0)] * mdp.n_actions
+    policy = np.zeros(mdp.n_states, dtype=np.int32)
+    for move in schedule(family):
+        for state, setting in move.changes.items():
+            actions = mdp.actions(state)
+            q = setting.q
+            if q is None:
+                row = [Fraction(0)] * len(actions)
+                row[setting.action] = setting.value
+                q = tuple(row)
+            values[actions.start : actions.stop] = q
+            policy[state] = setting.action
+        yield move, QFunction(tuple(values), policy.copy())

@@ -22,6 +22,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...algorithms.exact.arrays import check_choice
 from ...algorithms.mdp.distributions import Distribution
 from ...algorithms.olive_program.optimisers import Milp
 from ...algorithms.olive_program.rounds import OliveRound
@@ -78,9 +79,7 @@ def traced_run(
     time_limit: float | None = None,
 ) -> TracedRun:
     """Run OLIVE, exact and with φ = 0, on the member M_y."""
-    if levels not in LEVELS:
-        known = ", ".join(LEVELS)
-        raise ValueError(f"unknown level rule {levels!r}: choose from {known}")
+    check_choice("level rule", levels, LEVELS)
     every_level = family.layout.declaration.every_level
     if every_level and levels not in ("any", "all") and ties != "benign":
         raise ValueError(

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ...algorithms.exact.arrays import check_choice
 from ..program.formulations import FORMULATIONS
 
 Route = Literal["sat", "maxsat", "milp", "brute", "treewidth", "witness"]
@@ -85,11 +86,8 @@ class Settings:
     engine: str = "highs"  # of the MILP route
 
     def __post_init__(self) -> None:
-        if self.formulation is not None and self.formulation not in FORMULATIONS:
-            names = ", ".join(FORMULATIONS)
-            raise ValueError(
-                f"unknown formulation {self.formulation!r}: choose from {names}"
-            )
+        if self.formulation is not None:
+            check_choice("formulation", self.formulation, FORMULATIONS)
         if self.engine != "highs":  # which is always there, and need not be loaded
             from ...solvers.milp.milp import available_engines
 

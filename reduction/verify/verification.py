@@ -30,6 +30,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from ...algorithms.exact.arrays import check_choice
 from ...algorithms.exact.multinomial import generator
 from ..family.family import Family
 from ..family.instance import Instance
@@ -296,10 +297,7 @@ def _known(routes: Iterable[Route] | Route) -> frozenset[Route]:
     # A text is iterable, too: its letters are no routes.
     named = frozenset([routes] if isinstance(routes, str) else routes)
     for route in named:
-        if route not in ROUTES:
-            raise ValueError(
-                f"unknown route {route!r}: choose from {', '.join(ROUTES)}"
-            )
+        check_choice("route", route, ROUTES)
     return named
 
 

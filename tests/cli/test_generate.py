@@ -236,7 +236,8 @@ def test_a_place_where_nothing_can_be_made() -> None:
     spread(itertools.product(["graph", "program", "description"], ["new", "empty"]), 3),
 )
 def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, before, place) -> None:
-    from olivine.cli.common import family_folder, family_graphs
+    from olivine.cli.common import family_folder
+    from olivine.reduction.family import graph
 
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -244,7 +245,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, before, place) -> Non
         raise full
 
     module, step = {
-        "graph": (family_graphs, "validate_graph"),
+        "graph": (graph, "validate_graph"),
         "program": (family_folder, "_write_program"),
         "description": (family_folder, "pretty_json"),
     }[before]
@@ -270,9 +271,9 @@ def test_a_write_that_fails_midway_leaves_nothing(tmp_path, place: str) -> None:
 def test_a_graph_too_large_is_refused_before_anything_is_written(
     tmp_path, monkeypatch
 ) -> None:
-    from olivine.cli.common import family_graphs
+    from olivine.reduction.family import graph
 
-    monkeypatch.setattr(family_graphs, "DEFAULT_MEMORY_LIMIT", 1000)
+    monkeypatch.setattr(graph, "DEFAULT_MEMORY_LIMIT", 1000)
     done = olivine("generate", FULL2, "-o", tmp_path / "out", "--json")
     assert done.status == 2
     assert "GiB" in done.record["error"]

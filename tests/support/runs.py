@@ -6,8 +6,7 @@ from olivine.algorithms.mdp.distributions import Distribution
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.olive_program.program import OliveProgram
 from olivine.reduction.family.family import Family, Variant
-from olivine.reduction.run.functions import QFunction, q_functions
-from olivine.reduction.run.schedule import Move
+from olivine.reduction.run.schedule import Move, QFunction, q_functions
 
 
 def replayed(

@@ -9,8 +9,8 @@ from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.olive_program.enumeration import enumerate_policies
 from olivine.algorithms.olive_program.program import OliveProgram
 from olivine.reduction.family.family import Family
-from olivine.reduction.run.functions import q_functions
 from olivine.reduction.run.run import adversarial_run
+from olivine.reduction.run.schedule import q_functions
 
 from tests.support.depth import with_rows
 from tests.support.families import ALL_EIGHT, as_three_sat
