@@ -89,7 +89,7 @@ def row(group: Sequence[Measured]) -> str:
     )
     met = sum(r.meets_hard_program for r in runs)
     stated = [sum(r.stated) for r in runs]
-    before = [r.stated_before_telling for r in runs]
+    before = [_stated_before_telling(r) for r in runs]
     telling = [r.counts["literals"] for r in runs]
     mixtures = [r.counts["clauses"] + r.counts["mixed"] for r in runs]
     total = len(first.run.family.distributions())
@@ -108,6 +108,12 @@ def row(group: Sequence[Measured]) -> str:
         f"{statistics.median(slowest):.2f}",
     ]
     return "| " + " | ".join(cells) + " |"
+
+
+def _stated_before_telling(run: HonestRun) -> int:
+    """Constraints of the hard program added before the first `literals`."""
+    kinds = [*run.kinds, "literals"]
+    return sum(run.stated[: kinds.index("literals")])
 
 
 def spread(numbers: Sequence[int]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -60,6 +60,62 @@ class FormatName(enum.StrEnum):
     PRISM = "prism"
 
 
+class Content(NamedTuple):
+    """What a folder is to hold."""
+
+    formulation: Annotated[
+        options.FormulationName, typer.Option(help="Formulation of the program.")
+    ] = options.FormulationName.FAITHFUL
+    engine: options.MilpEngine = "highs"
+    member: Annotated[
+        str | None,
+        typer.Option(
+            metavar="Y",
+            help="Write graphs and models with the rewards of this member: a bit per "
+            "variable (of the input or of the 3-SAT form), as in 0110; all 0 if not "
+            "given.",
+        ),
+    ] = None
+    two_actions: Annotated[
+        bool,
+        typer.Option(
+            "--two-actions",
+            help="Give each state two actions: binary trees replace wide choices.",
+        ),
+    ] = False
+    start: Annotated[
+        bool,
+        typer.Option(
+            "--start",
+            help="Write the point of the best assignment of a short search for solvers "
+            "to start from: start.mst (Gurobi, SCIP) and start.sol (HiGHS).",
+        ),
+    ] = False
+    solve: Annotated[
+        bool,
+        typer.Option(
+            "--solve",
+            help="Write down the optimum too, as a SAT solver, MaxSAT and a checked "
+            "pair prove it; --start is then the best assignment that they find.",
+        ),
+    ] = False
+    formats: Annotated[
+        list[FormatName] | None,
+        typer.Option("--format", help="What to write; repeatable. All by default."),
+    ] = None
+
+    @property
+    def wanted(self) -> list[FormatName]:
+        """The formats."""
+        return [f for f in FormatName if not self.formats or f in self.formats]
+
+    def asked(self) -> dict[str, Any]:
+        """Give the arguments of `family_folder.request`."""
+        given = self._asdict()
+        del given["formats"]
+        return given | {"wanted": self.wanted}
+
+
 @dataclass(frozen=True)
 class Job:
     """What to write of each formula, and where; picklable for worker processes."""
@@ -67,13 +123,7 @@ class Job:
     reading: Reading
     variant: str
     penalty: Fraction | None
-    formulation: str
-    wanted: Sequence[FormatName]
-    engine: str
-    member: str | None
-    two_actions: bool
-    start: bool
-    solve: bool
+    content: Content
     force: bool
     time_limit: float | None
     places: Mapping[str, Path]
@@ -87,14 +137,15 @@ class Job:
         from .common import family_folder
         from .experiments import runs  # noqa: F401
 
-        if family_folder.GRAPHS.intersection(self.wanted):
+        if family_folder.GRAPHS.intersection(self.content.wanted):
             from ..reduction.family import graph  # noqa: F401
 
     def stages(self) -> list[str]:
         """Name the steps."""
         from .common import family_folder
 
-        return family_folder.stages(self.wanted, start=self.start, solve=self.solve)
+        own = self.content
+        return family_folder.stages(own.wanted, start=own.start, solve=own.solve)
 
     def write(self, file: str, at: Callable[[str], None] = lambda _: None) -> Result:
         """Write one folder, or give a record of why not; `at` gets each step."""
@@ -120,16 +171,7 @@ class Job:
                 return _unknown(file, f"{want_of_memory()} in reading it")
             raise FileError(file, describe(error)) from error
         with bad_input(file, named=False):
-            request = family_folder.request(
-                instance.family,
-                self.wanted,
-                self.formulation,
-                self.member,
-                two_actions=self.two_actions,
-                start=self.start,
-                solve=self.solve,
-                engine=self.engine,
-            )
+            request = family_folder.request(instance.family, **self.content.asked())
         for warning in source.warnings:
             say(f"olivine: warning: {warning}")
         try:
@@ -183,46 +225,7 @@ def generate(
     ],
     variant: options.VariantOption = options.VariantName.PAPER,
     penalty: options.PenaltyOption = None,
-    formulation: Annotated[
-        options.FormulationName, typer.Option(help="Formulation of the program.")
-    ] = options.FormulationName.FAITHFUL,
-    engine: options.MilpEngine = "highs",
-    member: Annotated[
-        str | None,
-        typer.Option(
-            metavar="Y",
-            help="Write graphs and models with the rewards of this member: a bit per "
-            "variable (of the input or of the 3-SAT form), as in 0110; all 0 if not "
-            "given.",
-        ),
-    ] = None,
-    two_actions: Annotated[
-        bool,
-        typer.Option(
-            "--two-actions",
-            help="Give each state two actions: binary trees replace wide choices.",
-        ),
-    ] = False,
-    start: Annotated[
-        bool,
-        typer.Option(
-            "--start",
-            help="Write the point of the best assignment of a short search for solvers "
-            "to start from: start.mst (Gurobi, SCIP) and start.sol (HiGHS).",
-        ),
-    ] = False,
-    solve: Annotated[
-        bool,
-        typer.Option(
-            "--solve",
-            help="Write down the optimum too, as a SAT solver, MaxSAT and a checked "
-            "pair prove it; --start is then the best assignment that they find.",
-        ),
-    ] = False,
-    formats: Annotated[
-        list[FormatName] | None,
-        typer.Option("--format", help="What to write; repeatable. All by default."),
-    ] = None,
+    content: Content,
     force: options.Force = False,
     jobs: options.Jobs = 1,
     reading: Reading,
@@ -275,17 +278,12 @@ def generate(
         reading=reading,
         variant=variant.value,
         penalty=options.checked_penalty(variant, penalty),
-        formulation=formulation.value,
-        wanted=[f for f in FormatName if not formats or f in formats],
-        engine=options.checked_engine(engine),
-        member=member,
-        two_actions=two_actions,
-        start=start,
-        solve=solve,
+        content=content,
         force=force,
         time_limit=time_limit,
         places={} if several else {files[0]: output},
     )
+    options.checked_engine(content.engine)
     if not several:
         stages = job.stages()
         with progress_bar("generate", len(stages), json_lines) as progress:

@@ -203,23 +203,24 @@ def refuse_large(family: Family, *, two_actions: bool = False) -> None:
     sizes = family.declared_sizes()
     # A tree has at most twice as many nodes as actions, X_i three.
     actions = sizes.actions * (3 if two_actions else 1)
-    needed = estimate_bytes(actions, sizes.transitions)
-    if needed > DEFAULT_MEMORY_LIMIT:
-        instead = "" if two_actions else "; --format lp --format mps write the program"
-        raise ValueError(
-            f"the graph of {actions + sizes.transitions} edges would take about "
-            f"{needed / 2**30:.1f} GiB of memory, above the limit of "
-            f"{DEFAULT_MEMORY_LIMIT / 2**30:.1f} GiB{instead and instead + ' alone'}"
-        )
+    instead = (
+        "" if two_actions else "; --format lp --format mps write the program alone"
+    )
+    _check_memory(actions, sizes.transitions, DEFAULT_MEMORY_LIMIT, instead)
 
 
-def _check_memory(n_actions: int, n_transitions: int, limit: int) -> None:
+def _check_memory(
+    n_actions: int,
+    n_transitions: int,
+    limit: int,
+    instead: str = ": use the arrays of Family.mdp, or raise memory_limit",
+) -> None:
     needed = estimate_bytes(n_actions, n_transitions)
     if needed > limit:
         raise ValueError(
-            f"a graph of {n_actions + n_transitions} edges would take about "
-            f"{needed / 2**30:.1f} GiB, above the limit of {limit / 2**30:.1f} GiB: "
-            "use the arrays of Family.mdp, or raise memory_limit"
+            f"the graph of {n_actions + n_transitions} edges would take about "
+            f"{needed / 2**30:.1f} GiB of memory, above the limit of "
+            f"{limit / 2**30:.1f} GiB{instead}"
         )
 
 

@@ -52,15 +52,6 @@ class HonestRun:
                 return added <= size + beside
         return False
 
-    @property
-    def stated_before_telling(self) -> int:
-        """Constraints of the hard program added before the first `literals`."""
-        first = next(
-            (i for i, kind in enumerate(self.kinds) if kind == "literals"),
-            len(self.kinds),
-        )
-        return sum(self.stated[:first])
-
 
 def honest_run(
     family: Family,
