@@ -69,7 +69,7 @@ def extract(
             text = opened.read().decode("utf-8", errors="replace")
         size = {"columns": len(form), "rows": len(form.table)}
         found = parse_solution(text, solution, **size)
-    with bad_input(solution, named=False):
+    with bad_input(solution):
         result = judge(built, form, found)
     record = {
         "directory": str(directory),

@@ -156,6 +156,10 @@ def verify(
     programming over a tree decomposition. Each route has 60 seconds (the MILP 5)
     unless --time-limit sets another limit.
 
+    With several formulas, or a folder of them, --certificate and --proofs name
+    folders, for NAME.json and a folder NAME of each file. Files with equal names are
+    called by their paths: a_x.cnf for a/x.cnf.
+
     Exit status: 0 verdict and optimum proved, no route contradicts (some may have
     reached a limit), 1 a contradiction, 2 bad input or a certificate that cannot be
     written, 3 undecided within the limits of time and memory (verdict, optimum or

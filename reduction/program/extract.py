@@ -41,12 +41,14 @@ def extract(built: ReductionModel, form: IntegerForm, found: Solution) -> Extrac
     """
     if found.values is None or found.objective is None:
         says = f": {found.solver} says {found.status!r}" if found.status else ""
+        if found.status == "Status unknown":
+            says += " (-solve must come before -solution)"
         return Extracted("nothing", f"there is no point{says}")
     given = sum(c * float(found.values[j]) for j, c in form.objective.items())
     if not abs(given - found.objective) <= _NEAR * max(1.0, abs(found.objective)):
         raise ValueError(
-            f"the values have the objective {given:.9g}, and the file says "
-            f"{found.objective:.9g}: truncated, or of another program"
+            f"{found.place}: the values have the objective {given:.9g}, and the file "
+            f"says {found.objective:.9g}: truncated, or of another program"
         )
     point = found.values.copy()
     if fault := form.fault(point, _NEAR):

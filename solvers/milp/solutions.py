@@ -32,6 +32,7 @@ class Solution(NamedTuple):
     optimal: bool  # Whether the solver calls it so
     objective: float | None  # As the file says it; None without a point
     values: NDArray[np.float64] | None  # One a variable of the program; None likewise
+    place: str = "the solution"  # File and line where the objective stands
 
 
 def parse_solution(text: str, name: str, *, columns: int, rows: int) -> Solution:
@@ -56,23 +57,29 @@ class _Reader:
         self._name, self._columns, self._rows = name, columns, rows
         self._values = [0.0] * columns
         self._seen = bytearray(columns)
+        self._line = 1
 
     def error(self, reason: str, line: int) -> ValueError:
         return ValueError(f"{self._name}:{line}: {reason}")
 
     def number(self, text: str, line: int, what: str) -> float:
         try:
-            value = float(text)
+            value = float(text) if _is_plain(text) else float("no number")
         except ValueError:
             raise self.error(f"{what} {text[:40]!r} is no number", line) from None
         if not math.isfinite(value):
             raise self.error(f"{what} is {text[:40]}, not finite", line)
         return value
 
+    def objective(self, text: str, line: int) -> float:
+        """Read the objective, and note where it stands."""
+        self._line = line
+        return self.number(text, line, "the objective")
+
     def put(self, name: str, text: str, line: int) -> None:
         """Take the value of a variable; that of a row is not needed."""
         letter, digits = name[:1], name[1:]
-        place = int(digits) if digits.isascii() and digits.isdecimal() else -1
+        place = int(digits) if re.fullmatch("[0-9]{1,12}", digits) else -1
         if letter == "x" and 0 <= place < self._columns:
             if self._seen[place]:
                 raise self.error(f"{name} comes twice", line)
@@ -96,10 +103,11 @@ class _Reader:
         expected = [f"x{j}" for j in range(self._columns)]
         if [field[0] for field in fields if len(field) == 2] == expected:
             try:
-                values = [float(text) for _, text in fields]
+                values = [float(text) for _, text in fields if _is_plain(text)]
             except ValueError:
-                values = [math.nan]
-            if np.isfinite(values).all() and not any(self._seen):
+                values = []
+            whole = len(values) == self._columns and not any(self._seen)
+            if whole and np.isfinite(values).all():
                 self._values, self._seen = values, bytearray(b"\1" * self._columns)
                 return
         for k, field in enumerate(fields, first):
@@ -129,7 +137,14 @@ class _Reader:
             )
             raise self.error(reason, last)
         values = np.array(self._values)
-        return Solution(solver, status, optimal, objective, values)
+        return Solution(
+            solver, status, optimal, objective, values, f"{self._name}:{self._line}"
+        )
+
+
+def _is_plain(number: str) -> bool:
+    """Whether Python reads the number as others do: 1_0 is 10 to it."""
+    return number.isascii() and "_" not in number
 
 
 def _highs(reader: _Reader) -> Solution:
@@ -143,7 +158,7 @@ def _highs(reader: _Reader) -> Solution:
         elif line.startswith("# Dual"):
             break
         elif inside and line.startswith("Objective "):
-            objective = reader.number(line.partition(" ")[2], k, "the objective")
+            objective = reader.objective(line.partition(" ")[2], k)
         elif inside and line.startswith(("# Columns ", "# Rows ")):
             text = line.split(" ", 2)[2]
             if not re.fullmatch("[0-9]{1,12}", text.strip()):
@@ -159,12 +174,14 @@ def _highs(reader: _Reader) -> Solution:
     return reader.done("HiGHS", status, optimal, objective, all_named=True)
 
 
+_CBC_WITHOUT = ("nfeasible", "nbounded", "no integer solution", "Status unknown")
+
+
 def _cbc(reader: _Reader) -> Solution:
     verdict, _, number = reader.lines[0].partition(" - objective value ")
     verdict = verdict.strip()
-    without = "nfeasible" in verdict or "nbounded" in verdict
-    without |= "no integer solution" in reader.lines[0]
-    objective = None if without else reader.number(number, 1, "the objective")
+    without = any(words in reader.lines[0] for words in _CBC_WITHOUT)
+    objective = None if without else reader.objective(number, 1)
     for k, line in enumerate(reader.lines[1:], 2):
         fields = line.replace("**", " ").split()
         if without or not fields:
@@ -182,7 +199,7 @@ def _scip(reader: _Reader) -> Solution:
         if line.startswith("solution status") and colon:
             status = rest.strip()
         elif line.startswith("objective value") and colon:
-            objective = reader.number(rest.strip(), k, "the objective")
+            objective = reader.objective(rest.strip(), k)
         elif fields := line.split():
             if line.startswith("no solution available"):
                 break
@@ -199,7 +216,7 @@ def _gurobi(reader: _Reader) -> Solution:
             break
         first += 1
         if line.startswith("# Objective value ="):
-            objective = reader.number(line.split()[-1], first, "the objective")
+            objective = reader.objective(line.split()[-1], first)
     last = len(reader.lines) - reader.ended  # behind the last line feed is nothing
     reader.put_all(reader.lines[first:last], first + 1)
     if objective is None:
@@ -209,12 +226,15 @@ def _gurobi(reader: _Reader) -> Solution:
 
 def _cplex(reader: _Reader) -> Solution:
     found: dict[str, str] = {}
+    header = 1
     parser = expat.ParserCreate()
 
     def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal header
         line = parser.CurrentLineNumber
         if tag == "header":
             found.update(attributes)
+            header = line
         elif tag == "variable":
             name, value = attributes.get("name", ""), attributes.get("value", "")
             reader.put(name, value, line)
@@ -227,7 +247,7 @@ def _cplex(reader: _Reader) -> Solution:
     reader.ended = True  # an element that does not end is no XML
     if "objectiveValue" not in found:
         raise reader.error("no header with an objectiveValue", 1)
-    objective = reader.number(found["objectiveValue"], 1, "the objective")
+    objective = reader.objective(found["objectiveValue"], header)
     status = found.get("solutionStatusString", "")
     optimal = "optimal" in status
     return reader.done("CPLEX", status, optimal, objective, all_named=True)
@@ -240,7 +260,7 @@ def _glpsol(reader: _Reader) -> Solution:
             status = line.partition(":")[2].strip()
         elif line.startswith("Objective:"):
             number = line.partition("=")[2].split()
-            objective = reader.number(number[0] if number else "", k, "the objective")
+            objective = reader.objective(number[0] if number else "", k)
         elif line.startswith("End of output"):
             ended = True
         elif re.match(r" *\d+ [xc]?\S* ", line) and (fields := line.split()):

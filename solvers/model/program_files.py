@@ -237,7 +237,7 @@ def _columns(form: IntegerForm, matrix: Any, numbers: list[int]) -> Iterator[str
 
 
 def _marker(kind: str) -> str:
-    return f"    MARKER                 'MARKER'                 '{kind}'\n"
+    return f"    MARKER    'MARKER'                 '{kind}'\n"
 
 
 def _is_fixed(form: IntegerForm, numbers: list[int]) -> bool:

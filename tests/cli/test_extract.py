@@ -211,7 +211,13 @@ def test_bad_files_are_refused_by_line(written, tmp_path, solver) -> None:
 
     good = TEXTS[solver](objective, values)
     last = len(values) - 1
-    for bad, reason in (("inf", "not finite"), ("nan", "not finite"), ("1a", "number")):
+    for bad, reason in (
+        ("inf", "not finite"),
+        ("nan", "not finite"),
+        ("1a", "number"),
+        ("1_0", "number"),
+        ("\u0661", "number"),
+    ):
         text = TEXTS[solver](objective, [*values[:-1], 987654.0])
         assert text.count("987654") == 1
         message = told(text.replace("987654", bad))
@@ -220,6 +226,7 @@ def test_bad_files_are_refused_by_line(written, tmp_path, solver) -> None:
         assert f"{path}:{line}: " in message
     more = TEXTS[solver](objective, [*values, 1.0])
     assert f"unknown name 'x{last + 1}'" in told(more)
+    assert "unknown name 'x000" in told(good.replace("x1", "x" + "0" * 5000 + "1", 1))
     assert "unknown name 'y1'" in told(good.replace("x1", "y1", 1))
     assert "comes twice" in told(good.replace(f"x{last}", "x1", 1))
     cut = good[: good.index(f"x{last}") + 2]
@@ -230,6 +237,7 @@ def test_bad_files_are_refused_by_line(written, tmp_path, solver) -> None:
     assert f"{path}:1: the file is empty" in told("")
     shifted = told(TEXTS[solver](objective - 0.25, values))
     assert "truncated, or of another program" in shifted
+    assert re.search(rf"{path}:\d+: the values", shifted)
 
 
 def test_what_proves_nothing_is_said(written, tmp_path) -> None:
@@ -239,6 +247,7 @@ def test_what_proves_nothing_is_said(written, tmp_path) -> None:
     for text, reason in (
         ("Model status\nInfeasible\n\n# Primal solution values\nNone\n", "no point"),
         ("Infeasible - objective value 0.0\n", "no point: CBC says 'Infeasible'"),
+        ("Status unknown - objective value 0.0\n", "-solve must come before -solution"),
         ("no solution available\n", "there is no point"),
         (TEXTS["CPLEX"](objective, [0.5, *values[1:]]), "x0, an integer variable"),
         (TEXTS["CPLEX"](objective, [3, *values[1:]]), "x0 is 3.0, outside 0 to 1"),

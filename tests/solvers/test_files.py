@@ -226,7 +226,11 @@ def test_mps_keeps_to_fixed_columns_or_says_that_it_is_free():
     for line in text.splitlines():
         if not line.startswith(" "):
             section = line.split()[0]
-        elif section in ("COLUMNS", "RHS", "BOUNDS") and "MARKER" not in line:
+        elif "'MARKER'" in line:  # which has fields 2, 3 and 5: columns 40-47
+            assert line[:39] == f"    MARKER    'MARKER'{' ' * 17}"
+            assert line[39:] in ("'INTORG'", "'INTEND'")
+            seen += 1
+        elif section in ("COLUMNS", "RHS", "BOUNDS"):
             # Fields 1 to 4 of the format: columns 2-3, 5-12, 15-22, 25-36.
             gaps = line[0:1] + line[3:4] + line[12:14] + line[22:24]
             assert gaps == " " * 6

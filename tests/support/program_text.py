@@ -90,4 +90,4 @@ def plain_mps(form: IntegerForm, title: str, *remarks: str) -> str:
 
 
 def _marker(kind: str) -> str:
-    return f"    MARKER                 'MARKER'                 '{kind}'\n"
+    return f"    MARKER    'MARKER'                 '{kind}'\n"

@@ -110,7 +110,9 @@ def by_scip(program: Path, solution: Path) -> None:
 
 
 def by_glpsol(program: Path, solution: Path) -> None:
-    kind = "--lp" if program.suffix == ".lp" else "--freemps"
+    kind = "--lp" if program.suffix == ".lp" else "--mps"
+    if "\n* free MPS" in program.read_text()[:500]:
+        kind = "--freemps"
     command = ["glpsol", kind, program, "-o", solution]
     subprocess.run(command, check=True, capture_output=True)
 
