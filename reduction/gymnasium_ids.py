@@ -40,7 +40,7 @@ def to_gymnasium(process: Any, render_mode: str | None = None) -> Any:
     Raises
     ------
     ModuleNotFoundError
-        Without Gymnasium (``pip install 'olivine[rl]'``).
+        Without Gymnasium (``pip install gymnasium``).
     ValueError
         For a process that can only be sampled, or an unknown render mode.
     """

@@ -10,6 +10,7 @@ import pytest
 from tests.support.commands import ROOT, olivine
 
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PRINTED = re.compile(r"^\$ (olivine .*)\n((?:(?!\$ |```).*\n)+)", re.MULTILINE)
 FOR_EXAMPLE = {"FILE": "tests/cases/cadical/full3.cnf", "DIR": "out"}
 NOT_RUN = {
     "storm": "in tests/reduction/export, by stormpy, where it is installed",
@@ -58,3 +59,27 @@ def test_a_command_of_a_page_runs(command, status, tmp_path, monkeypatch) -> Non
     assert program == "olivine"
     done = olivine(*arguments, status=status)
     assert done.err if status else done.out
+
+
+def lines(text: str) -> list[str]:
+    """Lines without the width of columns and the seconds, three digits each."""
+    whole = (" ".join(line.split()) for line in text.splitlines())
+    return [re.sub(r"\d+\.\d{3}\b", "SECONDS", line) for line in whole]
+
+
+def printed():
+    """Yield each command that a page shows with what it prints."""
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
+        for command, shown in PRINTED.findall(page.read_text("utf-8")):
+            marks = [pytest.mark.long] * ("lsvee" in command)
+            yield pytest.param(command, shown, id=page.stem, marks=marks)
+
+
+@pytest.mark.parametrize(("command", "shown"), list(printed()))
+def test_a_page_shows_what_its_command_prints(command, shown, monkeypatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "150")
+    found = lines(olivine(*shlex.split(command)[1:], status=0).out)
+    due = [line for line in lines(shown) if line not in ("…", "...")]
+    assert [line for line in due if line not in found] == [], found
+    assert len(due) >= 3

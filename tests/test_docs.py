@@ -133,14 +133,3 @@ def test_benchmarks_are_run_as_modules_that_exist():
         wrong += [n for n in names if not (ROOT / "benchmarks" / f"{n}.py").exists()]
         wrong += re.findall(r"python3? benchmarks/\S+", text)
     assert wrong == []
-
-
-def test_the_output_that_the_readme_shows_is_the_output():
-    """But for the seconds, and the table above it."""
-    text = (ROOT / "README.md").read_text("utf-8")
-    block = re.search(r"```text\n\$ olivine (.+)\n…\n((?:.+\n)+?)```", text)
-    rows = [re.split("[│┃]", line)[1:4] for line in block[2].splitlines()]
-    done = olivine(*block[1].split())
-    printed = [re.split("[│┃]", line)[1:4] for line in done.out.splitlines()]
-    assert len(rows) == 6
-    assert all(row in printed for row in rows)

@@ -1,5 +1,10 @@
 """The Python that pages of docs/ show runs, and leaves what they say."""
 
+import os
+
+import pytest
+
+from tests.support.commands import ROOT
 from tests.support.depth import with_rows
 from tests.support.pages import python_blocks, run_page, run_script
 
@@ -37,3 +42,13 @@ def test_a_page_runs(page, good, tmp_path):
 def test_each_block_of_the_page_about_lsvee_runs(tmp_path):
     for block in python_blocks("lsvee.md"):
         run_script(block, tmp_path)
+
+
+@pytest.mark.parametrize("block", python_blocks("../README.md"))
+def test_the_python_of_the_readme_prints_what_it_says(block, tmp_path, monkeypatch):
+    if "gymnasium" in block:
+        pytest.importorskip("gymnasium")
+    monkeypatch.chdir(tmp_path)
+    os.symlink(ROOT / "tests", tmp_path / "tests")
+    assert "  # " in block
+    run_script(block, tmp_path)

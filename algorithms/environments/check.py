@@ -1,5 +1,6 @@
 """Objects of your own: whether they have the members, and what their calls give."""
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
@@ -73,6 +74,8 @@ def as_environment(found: Any, call: str = "environment") -> Environment:
     is_class = isinstance(found, type)
     if is_class or missing:
         lacks = "" if is_class else f", which lacks {', '.join(missing)}"
+        if inspect.isroutine(found):
+            lacks = "; call it to make the environment"
         raise OwnCodeError(
             f"{call} is {what_it_is(found)}{lacks}; `olivine.check_environment` says "
             "what an environment must do"
@@ -82,6 +85,8 @@ def as_environment(found: Any, call: str = "environment") -> Environment:
 
 def check_class(name: str, given: Any, protocol: type) -> None:
     """Refuse what is no class of functions, and say what it lacks."""
+    if isinstance(given, type):
+        raise OwnCodeError(f"{name}: {what_it_is(given)}; give an object of it")
     if missing := missing_members(given, protocol):
         raise OwnCodeError(
             f"{name}: {what_it_is(given)} lacks {', '.join(missing)} of "

@@ -395,7 +395,7 @@ def from_gymnasium(
     Raises
     ------
     ModuleNotFoundError
-        Without Gymnasium (``pip install 'olivine[rl]'``).
+        Without Gymnasium (``pip install gymnasium``).
     ValueError
         For spaces that do not fit, an environment that cannot be replayed, and as
         `from_simulator`.

@@ -142,9 +142,11 @@ def learn(
         if isinstance(value, np.generic):
             settings[name] = value.item()
     if isinstance(environment, str):
+        maker = f"olivine.make({environment!r}, seed)"
+        if ":" in environment:  # as commands take it
+            maker = "that function, called with a seed,"
         raise ValueError(
-            f"environment: {environment!r} is a name; olivine.make({environment!r}, "
-            "seed) makes the environment"
+            f"environment: {environment!r} is a name; {maker} makes the environment"
         )
     environment = as_environment(environment)
     task = Task(

@@ -143,7 +143,7 @@ def _connected(address: str) -> Iterator[Client]:
         from distributed import Client
     except ImportError as error:
         raise WorkersError(
-            f"--dask needs the extra dask: pip install 'olivine[dask]' ({error})"
+            f"--dask needs Dask's workers: pip install distributed ({error})"
         ) from None
     try:
         client = Client(address, timeout=CONNECT)

@@ -223,8 +223,7 @@ def _pyarrow(path: Path) -> Any:
         import pyarrow
     except ImportError as error:
         raise ValueError(
-            f"{path}: Parquet needs the extra parquet: pip install "
-            f"'olivine[parquet]' ({error})"
+            f"{path}: Parquet needs pyarrow: pip install pyarrow ({error})"
         ) from None
     return pyarrow
 

@@ -248,7 +248,7 @@ def test_without_pyarrow_the_extra_is_named(monkeypatch, tmp_path):
         tmp_path / "r.parquet",
     )
     assert done.status == 2
-    assert "pip install 'olivine[parquet]'" in done.err
+    assert "pip install pyarrow" in done.err
 
 
 @with_rows(

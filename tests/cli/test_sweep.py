@@ -533,7 +533,7 @@ def test_rows_are_no_formula_and_dask_is_an_extra(plan, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     done = olivine("sweep", plan(SMALL), "-o", tmp_path / "r.jsonl", "--dask", "a:1")
     assert done.status == 2
-    assert "pip install 'olivine[dask]'" in done.err
+    assert "pip install distributed" in done.err
 
 
 def test_a_table_of_a_file_whose_name_is_not_utf_8(plan, tmp_path):

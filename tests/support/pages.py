@@ -1,5 +1,8 @@
 """Running the Python that a page of the documentation shows."""
 
+import contextlib
+import io
+import re
 import runpy
 from pathlib import Path
 
@@ -15,10 +18,18 @@ def python_blocks(page: str) -> list[str]:
 
 
 def run_script(text: str, folder: Path) -> dict:
-    """Run a text as a file of its own; the names that it leaves."""
+    """Run a text as a file of its own; the names that it leaves.
+
+    A comment behind `print(...)` must be what is printed.
+    """
     script = folder / "page.py"
     script.write_text(text, "utf-8")
-    return runpy.run_path(str(script))
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        names = runpy.run_path(str(script))
+    shown = re.findall(r"^print\(.*\)  # (.+)$", text, re.MULTILINE)
+    assert [line for line in shown if line not in printed.getvalue().splitlines()] == []
+    return names
 
 
 def run_page(page: str, folder: Path) -> dict:

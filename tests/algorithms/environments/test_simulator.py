@@ -497,6 +497,12 @@ def test_algorithms_learn_a_simulator(algorithm):
     (lambda e: olivine.learn("valor", e, epsilon=2), "epsilon"),
     (lambda e: olivine.learn("lsvee", e, "tabular"), "take finite"),
     (lambda e: olivine.learn("valor", e.name), r"olivine.make\('tabular', seed\)"),
+    (
+        lambda e: olivine.learn("valor", "mine:make"),
+        "that function, called with a seed",
+    ),
+    (lambda e: olivine.learn("valor", len), "call it to make the environment"),
+    (lambda e: olivine.learn("psdp", e, (None, set)), "the class set; give an object"),
     (lambda e: olivine.learn("valor", e, seed=-1), "seed: -1 is no integer"),
 )
 def test_learn_names_what_is_wrong(call, message):
