@@ -221,6 +221,12 @@ def test_every_answer_carries_its_proof(model):
         )
 
 
+def test_rows_with_one_entry_left_are_all_taken_out():
+    """Of a triangular matrix in any order, each row with its diagonal entry."""
+    rows = [{0: 1, 1: 1, 2: 1}, {2: 5}, {1: 3, 2: 1}, {3: 1, 4: 1}, {3: 1, 4: 2}]
+    assert sparse_systems._peel(rows, range(5)) == [(1, 2), (2, 1), (0, 0)]
+
+
 def test_out_of_time_is_no_answer():
     found = simplex.solve(beale(), time_limit=0)
     assert found.status == "limit"

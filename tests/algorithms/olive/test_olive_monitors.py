@@ -331,6 +331,7 @@ def test_practical_parameters_and_their_refusals() -> None:
     p = practical_parameters(EPSILON, horizon=3, n_actions=2, rank=2)
     assert (p.tolerance, p.stop) == (Fraction(1, 60), Fraction(3, 20))
     assert p.n_train == 4 * 2 * 60**2
+    assert (p.n_est, p.n_eval) == (712, 1600)  # 64/ε² and 16H²/ε², up
     assert p.stop > 3 * p.tolerance
     own = practical_parameters(
         EPSILON, horizon=3, n_actions=2, rank=2, tolerance=0.01, n_eval=7

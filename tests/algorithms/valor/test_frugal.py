@@ -318,17 +318,66 @@ def deviation(run, function):
 def test_a_spread_too_small_for_the_noise_is_doubled() -> None:
     """A function from -3/4 to 3/4 at a state of unit features deviates by 3/4 noise."""
     doubled = {}
-    for noise in (0.1, 0.5):
-        run, _ = run_of(make("lock-gaussian", 0, horizon=3, noise=noise), "linear")
+    for noise in (0.1, 0.25, 0.5):
+        run, _ = run_of(make("lock-gaussian", 0, horizon=2, noise=noise), "linear")
         run.dfslearn(())
-        doubled[noise] = run.programs._spread[3] / run.parameters.spread
-    assert doubled == {0.1: 1, 0.5: 4}
+        doubled[noise] = run.programs._spread[2] / run.parameters.spread
+    assert doubled == {0.1: 1, 0.25: 2, 0.5: 4}
     env = make("lock-gaussian", 0, horizon=3)
     result = learn("valor", env, "linear", parameters="frugal", spread="0.001")
     value, _ = env.truth.estimate_policy_value(
         result.policies, 2_000, np.random.default_rng(0)
     )
     assert value >= 0.45
+
+
+def test_how_far_functions_may_vary_grows_with_phi() -> None:
+    """What is cut off deviates by more than 11/10 of the spread, times φ's scale."""
+    run, _ = run_of(make("lock-gaussian", 0, horizon=2), "linear")
+    programs, spread = run.programs, float(run.parameters.spread)
+    data = run.environment.draw((0,), 40, np.random.default_rng(0), level=2)
+    programs._observations = lambda triple: data
+    programs._triples[2] = [SimpleNamespace()]
+
+    def is_cut(times: float) -> bool:
+        signs = np.where(np.arange(len(data)) % 2, 1.0, -1.0)
+        return programs._cut(2, [SimpleNamespace(function=lambda x: times * signs)])
+
+    assert [is_cut(t * spread) for t in (1.09, 1.11)] == [False, True]
+    programs._scale[2] = 2
+    assert [is_cut(t * spread) for t in (2.19, 2.21)] == [False, True]
+
+
+def test_the_next_look_takes_what_is_above_twice_phi_for_noise() -> None:
+    """Twice the noise that is allowed: four times the draws, up to n_test."""
+    run, _ = run_of(make("lock-gaussian", 0, horizon=2), "linear")
+    p, limit = run.parameters, run.programs.limit(2)
+    assert run._next_look(2, p.n_first, limit + p.leeway) == 4 * p.n_first
+    assert run._next_look(2, p.n_first, limit + 10**6) == p.n_test
+
+
+@pytest.mark.parametrize("most", [8, 12, 16, 100, 128, 129])
+def test_looks_are_the_sizes_of_the_grid_and_n_test(most) -> None:
+    """Or one more, where n_test is below the middle of two doublings."""
+    parameters = FrugalParameters(0.3, 0.1, 2, 2, 2, n_first=8, n_test=most)
+    sizes = {min(on_grid(8, n), most) for n in range(1, most + 1)}
+    assert parameters.looks - len(sizes) == (most in (12, 129))
+
+
+def test_a_run_takes_at_most_what_each_of_its_calls_may_fill() -> None:
+    """30 calls: 100 rows of 2 actions, 200 of the state, 7 fresh; 6 tries of 50."""
+    sizes = {"n_test": 100, "n_train": 40, "n_fresh": 7, "n_eval": 50, "T_max": 10}
+    parameters = FrugalParameters(0.3, 0.1, 2, 2, 3, **sizes)
+    assert parameters.trajectory_bound == 30 * (200 + 200 + 7) + 6 * 50
+
+
+@pytest.mark.parametrize(("wanted", "drawn"), [(30, 30), (10**9, None)])
+def test_learned_states_are_seen_twice_as_often_as_a_test_draws_at_most(wanted, drawn):
+    run, _ = run_of(make("lock-gaussian", 0, horizon=2), "linear")
+    run.programs.learned = lambda level: [SimpleNamespace(path=(0,))]
+    run.programs.rebuild = lambda level: None
+    run._replenish(2, wanted)
+    assert run.shared.observations((0,)).draws == (drawn or 2 * run.parameters.n_test)
 
 
 def test_a_spread_of_any_size_takes_more_draws() -> None:

@@ -239,3 +239,9 @@ def test_oracles_are_asked_for_a_sixteenth_of_epsilon_or_less(eps, wanted):
     parameters = PracticalParameters(Fraction(eps), 0.1, 2, 2, 2)
     assert parameters.eps_stat == Fraction(eps) / 16
     assert parameters.eps_sub == Fraction(str(wanted))
+
+
+def test_a_slack_that_is_given_is_that_of_every_level():
+    parameters = PracticalParameters(0.3, 0.1, 2, 2, 3, slack=0.05)
+    found = [parameters.phi(level) for level in range(1, 5)]
+    assert found == [Fraction(1, 20)] * 3 + [0]
