@@ -112,6 +112,13 @@ def test_figures_on_pages_are_one_column():
         assert pixels == 5 * 150
 
 
+def test_pictures_of_the_lecture_are_on_white():
+    """Else their black type cannot be read on a dark page."""
+    pictures = re.findall('(?<=">)<svg[^>]*>', source("tutorials/lecture.md"))
+    assert len(pictures) == 4
+    assert all("background: white" in opening for opening in pictures)
+
+
 def test_a_wide_picture_of_the_lecture_scrolls():
     shape = SITE["shape"]
     assert shape('<svg width="667.368pt" height="1pt">') == "picture wide"
