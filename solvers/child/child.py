@@ -134,27 +134,35 @@ def run_each(
     running: dict[Running[Any], deque[int]] = {}
     share = 1
     with Calls() as calls:
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                size = min(share, math.ceil(len(waiting) / jobs))
-                taken = deque(waiting.popleft() for _ in range(size))
-                own = [items[number] for number in taken]
-                running[calls.start_reporting(_take_turn, function, own)] = taken
-            child = calls.wait(_HEARTBEAT)
-            if child is None:
-                continue
-            taken = running[child]
-            while child.news:
-                yield taken.popleft(), child.news.popleft()
-            if (end := child.result) is None:
-                continue
-            del running[child]
-            if end.status != "done" and taken:
-                yield taken.popleft(), end
-            waiting.extendleft(reversed(taken))
-            if end.value is not None:
-                done, has_time = end.value
-                share = 2 * done if has_time else done
+        try:
+            while waiting or running:
+                while waiting and len(running) < jobs:
+                    size = min(share, math.ceil(len(waiting) / jobs))
+                    taken = deque(waiting.popleft() for _ in range(size))
+                    own = [items[number] for number in taken]
+                    running[calls.start_reporting(_take_turn, function, own)] = taken
+                child = calls.wait(_HEARTBEAT)
+                if child is None:
+                    continue
+                taken = running[child]
+                while child.news:
+                    yield taken.popleft(), child.news.popleft()
+                if (end := child.result) is None:
+                    continue
+                del running[child]
+                if end.status != "done" and taken:
+                    yield taken.popleft(), end
+                waiting.extendleft(reversed(taken))
+                if end.value is not None:
+                    done, has_time = end.value
+                    share = 2 * done if has_time else done
+        except (KeyboardInterrupt, SystemExit):  # what is done by then counts
+            for child, taken in running.items():
+                child.worker.kill()
+                while child.result is None:
+                    child.listen(0)
+                yield from zip(taken, child.news, strict=False)
+            raise
 
 
 def _take_turn(

@@ -115,14 +115,20 @@ class Worker:
         """Count bytes held by the child, see `private_memory`."""
         return private_memory(self._process.pid)
 
+    def kill(self) -> None:
+        """Kill and reap what lives; what it has sent can still be received."""
+        with signals_held():
+            if self._process is not None and self.exitcode is None:
+                self._kill_group()
+                self._process.kill()  # it may not lead a group yet
+                self._process.join()
+                self.exitcode = self._process.exitcode
+
     def close(self) -> None:
         """Kill and reap what lives, close what is open; again does nothing."""
         with signals_held():
+            self.kill()
             if self._process is not None:
-                if self.exitcode is None:
-                    self._kill_group()
-                    self._process.kill()  # it may not lead a group yet
-                    self._process.join()
                 with contextlib.suppress(ValueError):  # where SIGCHLD is ignored
                     self._process.close()
                 self._process = None

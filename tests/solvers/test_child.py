@@ -390,6 +390,25 @@ def test_each_failure_is_its_own(start_method, monkeypatch, turn):
     assert [r.status for r in found] == [words[call] for call in calls]
 
 
+def test_what_is_done_at_an_interrupt_counts(no_leak, monkeypatch, tmp_path):
+    def work(k):
+        if k:
+            (tmp_path / "begun").touch()
+            time.sleep(60)
+        return k
+
+    def wait(calls, _):
+        first, _ = calls._running
+        wait_until(lambda: first.worker._has_ended() and (tmp_path / "begun").exists())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(child.Calls, "wait", wait)
+    found = []
+    with pytest.raises(KeyboardInterrupt):
+        found.extend(run_each(work, range(2), 2))
+    assert [(number, result.value) for number, result in found] == [(0, 0)]
+
+
 def own_and_die(folder):
     with owned(folder / "a"), owned(folder / "b"), owned(folder / "absent"):
         (folder / "a").mkdir()
