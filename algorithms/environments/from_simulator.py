@@ -12,7 +12,7 @@ from ..exact.arrays import check_count
 from ..exact.own_code import OwnCodeError, calling
 from .protocol import ObservationSpace
 from .simulator import SimulatorEnvironment
-from .simulator_calls import DETERMINISM, SEEDS, Determinism, Simulator
+from .simulator_calls import DETERMINISM, SEEDS, Determinism, ReplayError, Simulator
 
 
 def from_simulator(
@@ -413,17 +413,23 @@ def from_gymnasium(
     name = type(getattr(env, "unwrapped", env)).__name__ if spec is None else spec.id
     player = _Player(env, name, episode_seed, reward, after_end, actions)
     player.check_replay(horizon, np.random.default_rng([seed, 1]))
-    return from_simulator(
-        player.reset,
-        player.step,
-        player.n_actions,
-        horizon,
-        codes=player.codes,
-        dimension=player.dimension,
-        deterministic=deterministic,
-        state=player.state(state) if callable(state) else state,
-        states=states,
-        name=name,
-        replays=replays,
-        seed=seed,
-    )
+    try:
+        return from_simulator(
+            player.reset,
+            player.step,
+            player.n_actions,
+            horizon,
+            codes=player.codes,
+            dimension=player.dimension,
+            deterministic=deterministic,
+            state=player.state(state) if callable(state) else state,
+            states=states,
+            name=name,
+            replays=replays,
+            seed=seed,
+        )
+    except ReplayError as error:
+        if episode_seed is not None:
+            raise
+        advice = "or start every episode with the same episode_seed="
+        raise ReplayError(f"{error}; {advice}") from None

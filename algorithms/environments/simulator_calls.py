@@ -27,6 +27,8 @@ SEEDS = 2**31  # Seeds of episodes are below it
 
 ROUNDING = 1e-9  # How far float64 rewards of an episode may sum above 1
 
+_SCALE = "scale rewards, those of Gymnasium by reward="
+
 
 @dataclass(frozen=True, eq=False)
 class Episode:
@@ -115,7 +117,7 @@ class Simulator:
     def _too_much(self, rewards: Sequence[Fraction]) -> str:
         return (
             f"rewards of an episode that sum to at most 1 (this is "
-            f"{float(sum(rewards)):g})"
+            f"{float(sum(rewards)):g}); {_SCALE}"
         )
 
     def unpack(self, found: Any, h: int, call: str) -> tuple[Any, Any]:
@@ -145,7 +147,7 @@ class Simulator:
         except (TypeError, ValueError, OverflowError):
             self.refuse(call, f"reward {value!r}", "a number in [0, 1]")
         if not 0 <= exact <= 1:
-            self.refuse(call, f"reward {value!r}", "a number in [0, 1]")
+            self.refuse(call, f"reward {value!r}", f"a number in [0, 1]; {_SCALE}")
         near = exact.limit_denominator(10**6)
         return near if float(near) == float(exact) else exact
 

@@ -137,10 +137,13 @@ def state_groups(environment: Environment, level: int) -> list[NDArray[np.int64]
 def _codes(environment: Environment, level: int, kind: str) -> int:
     codes = environment.space(level).n_codes
     if codes is None:
+        known = knows_truth(environment)
+        others = "linear or finite classes" if known else "linear classes, or your own"
+        cost = "; finite ones cost less" if known else ""
         raise ValueError(
             f"classes: {kind} needs finitely many observations, but those of "
-            f"{environment.name!r} are features (take linear or finite "
-            "classes, with practical parameters; finite ones cost less)"
+            f"{environment.name!r} are features (take {others}, with practical "
+            f"parameters{cost})"
         )
     return codes
 

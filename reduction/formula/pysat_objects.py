@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from ...algorithms.exact.arrays import check_type
@@ -39,7 +40,12 @@ def as_formula(source: Formula | CNF | WCNF) -> Formula:
     if hasattr(given, "clauses") and hasattr(given, "nv"):
         return Formula.from_clauses(given.clauses, _variables(given, given.clauses))
     kind = type(source).__name__
-    raise TypeError(f"{kind} is no formula: give a Formula, or PySAT's CNF or WCNF")
+    advice = "give a Formula, or PySAT's CNF or WCNF"
+    if isinstance(source, (str, bytes, os.PathLike)):
+        advice = "olivine.read_dimacs(path).formula reads a file"
+    elif isinstance(source, (list, tuple)):
+        advice = "olivine.Formula.from_clauses(clauses) makes one"
+    raise TypeError(f"{kind} is no formula: {advice}")
 
 
 def _variables(given: Any, clauses: list[list[int]]) -> int:

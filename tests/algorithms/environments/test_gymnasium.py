@@ -6,6 +6,7 @@ import numpy as np
 import olivine
 import pytest
 from olivine.algorithms.environments import names
+from olivine.algorithms.environments.simulator_calls import ReplayError
 from olivine.reduction.family.environment import threesat
 from olivine.reduction.family.variants import Variant
 
@@ -63,6 +64,8 @@ def test_a_slippery_lake_is_found_out_or_played_as_declared():
         )
     drawn = lake(is_slippery=True, deterministic="nothing")
     assert len(set(drawn.draw(["uniform"] * 3, 200, rng()).observations.tolist())) > 2
+    with pytest.raises(ReplayError, match=r"on replay.* the same episode_seed="):
+        lake(is_slippery=True, horizon=40, state="observation")
     fixed = lake(is_slippery=True, episode_seed=5)
     assert fixed.draw((0, 1, "uniform"), 10**9, rng()).draws == 10**9
 
@@ -112,7 +115,7 @@ def test_dictionaries_are_flattened_and_early_ends_stay():
 @with_rows(
     "spoil, more, message",
     ("seed", {}, r"cannot be replayed: after reset\(seed=\d+\) and actions"),
-    ("reward", {}, r"step\(.\) after actions \[\] gave reward -5.0"),
+    ("reward", {}, r"step\(.\) after actions \[\] gave reward -5.0.* by reward="),
     ("", {"map_name": "4x4"}, "env is not an id"),
     ("", {"actions": (0, 1)}, r"actions: \(0, 1\) are not some of \[-1, 0\]"),
     ("", {"actions": ()}, "are not some of"),

@@ -501,6 +501,23 @@ def test_algorithms_learn_a_simulator(algorithm):
         lambda e: olivine.learn("valor", "mine:make"),
         "that function, called with a seed",
     ),
+    (
+        lambda e: olivine.learn(
+            "valor",
+            olivine.from_simulator(
+                lambda: [0.0],
+                lambda a: ([0.0], 0),
+                2,
+                2,
+                dimension=1,
+                states=1,
+                deterministic="transitions",
+                state=lambda: 0,
+            ),
+            parameters="practical",
+        ),
+        "are features .take linear classes, or your own, with practical parameters.",
+    ),
     (lambda e: olivine.learn("valor", len), "call it to make the environment"),
     (lambda e: olivine.learn("psdp", e, (None, set)), "the class set; give an object"),
     (lambda e: olivine.learn("valor", e, seed=-1), "seed: -1 is no integer"),

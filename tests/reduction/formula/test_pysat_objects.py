@@ -39,7 +39,9 @@ def test_verify_family_and_decide_take_them() -> None:
 
 @with_rows(
     "source, error, reason",
-    ([[1]], TypeError, "list is no formula: give a Formula, or PySAT's"),
+    ([[1]], TypeError, r"list is no formula: olivine.Formula.from_clauses\("),
+    ("a.cnf", TypeError, r"str is no formula: olivine.read_dimacs\("),
+    ({}, TypeError, "dict is no formula: give a Formula, or PySAT's"),
     (None, TypeError, "NoneType is no formula"),
     (CNFPlus(from_string="p cnf+ 2 1\n1 2 <= 1\n"), ValueError, "cardinal"),
     (WCNFPlus(from_string="p wcnf+ 2 1 9\n9 1 2 <= 1\n"), ValueError, "cardinal"),
