@@ -142,11 +142,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_content(html: str, **_: Any) -> str:
     """Let long names in tables break where their words end."""
 
-    def broken(code: re.Match[str]) -> str:
-        return re.sub(r"([_/.(])(?=\w)", r"\1<wbr>", code[0])
+    def broken(name: re.Match[str]) -> str:
+        return re.sub(r"([_/.(])(?=\w)", r"\1<wbr>", name[0])
 
     def loosened(cell: re.Match[str]) -> str:
-        return re.sub("(?<=<code>)[^<]*", broken, cell[0])
+        text = "(?<=<code>)[^<]*"
+        return re.sub(text, lambda code: re.sub(r"\S{17,}", broken, code[0]), cell[0])
 
     return re.sub("<t([dh])\\b.*?</t\\1>", loosened, html, flags=re.DOTALL)
 

@@ -93,9 +93,10 @@ def test_no_item_of_a_list_scrolls():
 
 
 def test_a_long_name_breaks_at_underscores_within_tables_only():
-    code = "<code>a_long/name</code>"
+    code = "<code>a_long/name_of_a.thing b_short.name</code>"
     page = SITE["on_page_content"](f"<p>{code}</p><td>a_b {code}</td>")
-    loose = "<code>a_<wbr>long/<wbr>name</code>"
+    name = "a_<wbr>long/<wbr>name_<wbr>of_<wbr>a.<wbr>thing"
+    loose = f"<code>{name} b_short.name</code>"
     assert page == f"<p>{code}</p><td>a_b {loose}</td>"
 
 
