@@ -35,7 +35,7 @@ class RowFile:
     def append(self, row: Row) -> None:
         """Write a row, whole, and keep it."""
         self.rows[row["key"]] = row
-        _write(self._descriptor, _sealed(row))
+        _write(self._descriptor, _with_seal(_line(row)[:-1]))
         if time.monotonic() - self._synced > SYNC:
             self.sync()
 
@@ -84,10 +84,6 @@ def _lines(descriptor: int) -> tuple[list[bytes], bytes]:
 
 def _line(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, allow_nan=False).encode("ascii")
-
-
-def _sealed(row: Row) -> bytes:
-    return _with_seal(_line(row)[:-1])
 
 
 def _with_seal(text: bytes) -> bytes:

@@ -377,7 +377,7 @@ class Examination:
         needed = self._algorithm.assumptions
         self.found = check_assumptions(self._environment, values, policies, needed)
         if self._show:
-            self._print(self._algorithm.name)
+            show_assumptions(self._algorithm.name, self.to_json())
         if self.violated and not self.allow_unrealizable:
             raise ViolatedError(
                 f"{', '.join(self.violated)} violated, so the guarantee of "
@@ -407,9 +407,6 @@ class Examination:
         """Give the monitors that can contradict: ``always`` ones after a violation."""
         monitors = result.monitors.items()
         return {k: m for k, m in monitors if not self.violated or m.scope == "always"}
-
-    def _print(self, name: str) -> None:
-        show_assumptions(name, self.to_json())
 
 
 def show_assumptions(name: str, assumptions: Mapping[str, Any]) -> None:

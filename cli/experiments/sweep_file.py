@@ -22,7 +22,7 @@ from ..common.output import describe
 from ..common.reading import Reading, expand, open_regular
 from ..verify import Job, RouteName
 from .options import Plan
-from .units import MOST_RUNS, FormulaUnit, RandomJob, Unit, cells_of, learning_units
+from .units import FormulaUnit, RandomJob, Unit, cells_of, check_number, learning_units
 
 MOST_CLAUSES = 100_000_000
 MOST_LITERALS = 3 * MOST_CLAUSES
@@ -91,12 +91,6 @@ def _refuse_long(name: str, value: object) -> None:
     elif isinstance(value, list):
         for each in value:
             _refuse_long(name, each)
-
-
-def _check_number(units: int) -> None:
-    """Refuse, before they are made, more units than fit into memory."""
-    if units > MOST_RUNS:
-        raise ValueError(f"{units} rows are too many; at most {MOST_RUNS} can be")
 
 
 Check = Callable[[str, Any], Any]
@@ -238,7 +232,7 @@ def _formulas(values: dict[str, Any], folder: Path) -> Made:
     digests = _digests(values["files"], folder)
     says["files"] = sorted(digest for _, digest in digests)
     drawn = sum(len(e["clauses"]) * e["formulas"] for e in values["random"])
-    _check_number((len(digests) + drawn) * len(values["variants"]))
+    check_number((len(digests) + drawn) * len(values["variants"]))
     units: list[Unit] = []
     for variant in values["variants"]:
         job = Job(

@@ -214,6 +214,12 @@ def learning_units(
 MOST_RUNS = 1_000_000
 
 
+def check_number(units: int) -> None:
+    """Refuse, before they are made, more units than fit into memory."""
+    if units > MOST_RUNS:
+        raise ValueError(f"{units} rows are too many; at most {MOST_RUNS} can be")
+
+
 def cells_of(plan: Plan) -> list[LearningRun]:
     """All cells of a plan, by environment; at most `MOST_RUNS` runs."""
     from ...algorithms import environments
@@ -225,8 +231,7 @@ def cells_of(plan: Plan) -> list[LearningRun]:
     algorithms = tuple(dict.fromkeys(listed(plan.algorithms) or registry.names()))
     _check_settings(plan.setting or (), algorithms, worlds)
     runs = len(worlds) * len(algorithms) * plan.seeds
-    if runs > MOST_RUNS:
-        raise ValueError(f"{runs} rows are too many; at most {MOST_RUNS} can be")
+    check_number(runs)
     return [_cell(plan, algorithm, env) for env in worlds for algorithm in algorithms]
 
 

@@ -112,7 +112,7 @@ def _panel(
     measurements: Sequence[Measurement],
     fits: Fits,
 ) -> None:
-    count = len(series)
+    count, least = len(series), 1.0 if quantity == "work" else 1e-6
     for number, name in enumerate(series):
         own = [m for m in measurements if m.series == name]
         if not own:
@@ -128,7 +128,7 @@ def _panel(
             points = [m for m in own if m.censored is cut]
             panel.plot(
                 [m.n * shift for m in points],
-                [max(getattr(m, quantity), _least(quantity)) for m in points],
+                [max(getattr(m, quantity), least) for m in points],
                 linestyle="none",
                 marker="^" if cut else marker,
                 markersize=6 if cut else 3.5,
@@ -151,7 +151,3 @@ def _panel(
             markeredgecolor="#444444",
             label="cut off by the limit\n(at least so much)",
         )
-
-
-def _least(quantity: Quantity) -> float:
-    return 1.0 if quantity == "work" else 1e-6

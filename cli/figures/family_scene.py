@@ -193,10 +193,11 @@ class _Builder:
         self._solve(start, states)
         tried = -1 if self.chosen is None else self.chosen - family.n_variables
         is_tried = 0 <= tried < family.n_clauses
+        lost = str(family.try_clause_reward).replace("-", "−")
         attempt = self._action(
             start,
             try_clause_y,
-            f"[try Cj]: {_minus(family.try_clause_reward)}\none for each clause, to Cj",
+            f"[try Cj]: {lost}\none for each clause, to Cj",
             is_tried,
         )
         scene.lines.append(Line(attempt.right, bracket, "action", 0.8))
@@ -289,10 +290,6 @@ class _Builder:
 
 def _width(texts: Iterable[str]) -> float:
     return CHARACTER * max(map(len, texts)) + 2 * PAD
-
-
-def _minus(value: Fraction) -> str:
-    return str(value).replace("-", "−")
 
 
 _FAINT, _STRONG = "#9aa3ad", "#c2410c"

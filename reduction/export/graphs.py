@@ -206,7 +206,8 @@ def _data(
     for name, value in attributes.items():
         key = keys[scope, name, _KINDS[type(value)]]
         text = str(value).lower() if isinstance(value, bool) else str(value)
-        yield f'{indent}<data key="{key}">{_escaped(text)}</data>'
+        text = escape(_allowed(text), {"\r": "&#13;"})
+        yield f'{indent}<data key="{key}">{text}</data>'
         if isinstance(value, Fraction):
             key = keys[scope, f"{name}{_TWIN}", "double"]
             yield f'{indent}<data key="{key}">{float(value)!r}</data>'
@@ -231,10 +232,6 @@ def _decoded(
     twins = {f"{name}{_TWIN}" for name in rationals & attributes.keys()}
     kept = {name: v for name, v in attributes.items() if name not in twins}
     return decode(kept, rationals, where)
-
-
-def _escaped(text: str) -> str:
-    return escape(_allowed(text), {"\r": "&#13;"})
 
 
 def _xml_quoted(text: str) -> str:

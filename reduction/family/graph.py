@@ -120,7 +120,8 @@ def graph_from_mdp(
     built.nodes[names[mdp.start]]["start"] = True
     offsets = mdp.transition_offset.tolist()
     entries = _entries(mdp, names)
-    for state, action in _actions(mdp):
+    owners = np.repeat(np.arange(mdp.n_states), mdp.action_counts).tolist()
+    for action, state in enumerate(owners):
         label = mdp.action_names[action]
         node = f"{names[state]} {label}"
         built.add_node(
@@ -171,12 +172,6 @@ def mdp_from_graph(graph: nx.DiGraph[Any]) -> TabularMDP:
         start=names[start],
         horizon=graph.graph.get("horizon"),
     )
-
-
-def _actions(mdp: TabularMDP) -> Iterator[tuple[int, int]]:
-    for state in range(mdp.n_states):
-        for action in mdp.actions(state):
-            yield state, action
 
 
 def _entries(mdp: TabularMDP, names: list[str]) -> Iterator[tuple[str, Fraction]]:

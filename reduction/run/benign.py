@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...algorithms.mdp.bellman import Pair
 from ...algorithms.mdp.distributions import Distribution
-from ...algorithms.mdp.tabular import TabularMDP
 from ...algorithms.olive_program.tiebreak import benign_rounds
 from ..family.family import Family, Variant
 from ..family.layout import CLAUSE_BITS
@@ -57,8 +56,11 @@ def benign_run(family: Family, y: ArrayLike | None = None) -> BenignRun:
     member = family.assignment_of(y)
     mdp = family.mdp(member)
     replay = Replay(mdp, 0, family.program().upper_given)
-    general = bool(family.layout.n_sides)
-    moves = _by_general_rule(mdp) if general else _Moves(family, member).moves()
+    moves: Iterator[tuple[dict[int, Setting], int]]
+    if family.layout.n_sides:  # Theorem K's own rule, for values inside (0, 1)
+        moves = ((_settings(pair), level) for pair, level in benign_rounds(mdp))
+    else:
+        moves = _Moves(family, member).moves()
     rounds = tuple(
         _checked(family, replay, number, changes, level)
         for number, (changes, level) in enumerate(moves, 1)
@@ -69,12 +71,6 @@ def benign_run(family: Family, y: ArrayLike | None = None) -> BenignRun:
     wrong = ("(V*, π*) does not meet its constraints",)
     difference = wrong if replay.play(final, 1).broken else ()
     return BenignRun(family, member, rounds, difference, collected, last)
-
-
-def _by_general_rule(mdp: TabularMDP) -> Iterator[tuple[dict[int, Setting], int]]:
-    """Yield the moves of Theorem K's own rule, for values inside (0, 1)."""
-    for pair, level in benign_rounds(mdp):
-        yield _settings(pair), level
 
 
 def _settings(pair: Pair) -> dict[int, Setting]:

@@ -23,9 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...algorithms.exact.arrays import check_choice
-from ...algorithms.mdp.distributions import Distribution
 from ...algorithms.olive_program.optimisers import Milp
-from ...algorithms.olive_program.rounds import OliveRound
 from ...algorithms.olive_program.tiebreak import LevelRule as TiebreakRule
 from ...algorithms.olive_program.tiebreak import (
     RandomTiebreak,
@@ -204,7 +202,7 @@ def _rounds(run: HonestRun) -> Iterator[Round]:
             done.optimum,
             Checks(
                 maximiser=True if proved else None,
-                positive_error=_positive(done),
+                positive_error=done.level is None or done.errors[done.level - 1] > 0,
                 constraint_as_stated=all(
                     d.probabilities() in stated for d in done.added
                 ),
@@ -212,7 +210,3 @@ def _rounds(run: HonestRun) -> Iterator[Round]:
             (),
             0,
         )
-
-
-def _positive(done: OliveRound[Distribution]) -> bool:
-    return done.level is None or done.errors[done.level - 1] > 0
