@@ -385,9 +385,7 @@ def test_time_that_others_used_counts():
     assert outcome.reason == "time limit of 1 s reached"
 
 
-@pytest.mark.parametrize(
-    ("most", "prober"), [(lower._MOST_CLAUSES, "cadical153"), (0, "glucose4")]
-)
+@with_rows("most, prober", (lower._MOST_CLAUSES, "cadical153"), (0, "glucose4"))
 def test_the_searches_from_above_take_turns(most, prober, monkeypatch):
     """Six pigeons, five holes: doubled conflicts prove 1; what succeeds costs less."""
     calls = []

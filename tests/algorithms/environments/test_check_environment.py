@@ -129,29 +129,23 @@ def _fails(*given, **more):
     raise KeyError("no such cell")
 
 
-@pytest.mark.parametrize(
-    ("member", "value", "message"),
-    [
-        ("draw", _fails, r"draw\(.*raised KeyError: .*test_check_environment.py:"),
-        (
-            "draw",
-            lambda *given, **more: None,
-            r"draw\(.*gave NoneType; expected an Emp",
-        ),
-        (
-            "draw",
-            lambda rules, n, rng, **more: measure(9**9, weights=[n]),
-            "expected codes in 0",
-        ),
-        ("run", _fails, r"run\(.*raised KeyError"),
-        ("run", lambda *given, **more: 3, r"run\(.*gave int; expected Trajectories"),
-        ("space", lambda level: 4, r"space\(1\) returned int; expected ObservationSp"),
-        ("horizon", "2", "horizon: '2' is no positive integer"),
-        ("n_actions", None, "n_actions: None is no positive integer"),
-        ("deterministic", 1, "deterministic returned int; expected bool"),
-        ("name", 3, "name returned int; expected str"),
-        ("truth", 3, "truth is int, which lacks exact, optimal_value"),
-    ],
+@with_rows(
+    "member, value, message",
+    ("draw", _fails, r"draw\(.*raised KeyError: .*test_check_environment.py:"),
+    ("draw", lambda *given, **more: None, r"draw\(.*gave NoneType; expected an Emp"),
+    (
+        "draw",
+        lambda rules, n, rng, **more: measure(9**9, weights=[n]),
+        "expected codes in 0",
+    ),
+    ("run", _fails, r"run\(.*raised KeyError"),
+    ("run", lambda *given, **more: 3, r"run\(.*gave int; expected Trajectories"),
+    ("space", lambda level: 4, r"space\(1\) returned int; expected ObservationSp"),
+    ("horizon", "2", "horizon: '2' is no positive integer"),
+    ("n_actions", None, "n_actions: None is no positive integer"),
+    ("deterministic", 1, "deterministic returned int; expected bool"),
+    ("name", 3, "name returned int; expected str"),
+    ("truth", 3, "truth is int, which lacks exact, optimal_value"),
 )
 def test_an_algorithm_names_what_ones_own_environment_gave(member, value, message):
     with pytest.raises(OwnCodeError, match=message):

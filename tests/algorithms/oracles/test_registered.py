@@ -26,6 +26,8 @@ from olivine.algorithms.oracles.results import (
     LpStatus,
 )
 
+from tests.support.depth import with_rows
+
 DATA = EmpiricalMeasure([0, 1, 1])
 
 
@@ -143,19 +145,17 @@ def answers(kind, solver, generic, ask):
 CSC = CscResult(TabularPolicy(np.array([0, 1])), 2.0, 0.0, 0.1, 1)
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({}, ""),
-        ({"cost": float("nan")}, "reports nan, but"),
-        ({"cost": 1.5}, "reports 1.5, but the function that it returned attains 2"),
-        ({"policy": lambda x: x * 0.5}, "actions: expected integers, got float64"),
-        ({"policy": lambda x: x + 1}, "no action in 0..1"),
-        ({"policy": lambda x: np.int64(0)}, r"actions: \(\) for 3 observations"),
-        ({"policy": lambda x: x[99]}, "raised IndexError: .*test_registered.py"),
-        ({"suboptimality": float("nan")}, "suboptimality nan; expected"),
-        ({"suboptimality": -1.0}, "suboptimality -1.0; expected"),
-    ],
+@with_rows(
+    "changed, message",
+    ({}, ""),
+    ({"cost": float("nan")}, "reports nan, but"),
+    ({"cost": 1.5}, "reports 1.5, but the function that it returned attains 2"),
+    ({"policy": lambda x: x * 0.5}, "actions: expected integers, got float64"),
+    ({"policy": lambda x: x + 1}, "no action in 0..1"),
+    ({"policy": lambda x: np.int64(0)}, r"actions: \(\) for 3 observations"),
+    ({"policy": lambda x: x[99]}, "raised IndexError: .*test_registered.py"),
+    ({"suboptimality": float("nan")}, "suboptimality nan; expected"),
+    ({"suboptimality": -1.0}, "suboptimality -1.0; expected"),
 )
 def test_a_policy_is_judged_on_the_data(changed, message):
     def ask(policies):

@@ -66,14 +66,11 @@ def decided(formulas, epsilon=Fraction(1, 16)):
         yield float(last), best_assignments(family.three_sat)[0] == 0
 
 
-def test_own_constants_decide_the_eight_clauses_and_their_twin():
-    """N2: at the constant accuracy 1/16, with n = 10^11 draws a constraint."""
+def test_own_constants_decide_the_eight_clauses_their_twin_and_ten_more():
+    # N2: at the constant accuracy 1/16, with n = 10^11 draws a constraint.
     (eight, no), (twin, yes) = decided(itertools.islice(sampled_formulas(), 2))
     assert (no, yes) == (False, True)
     assert (round(eight, 5), round(twin, 5)) == (0.14869, 0.15075)
-
-
-def test_own_constants_decide_ten_more():
     formulas = [*sampled_formulas()][2:]
     assert len(formulas) == 10
     assert max(formula.n_variables for formula in formulas) == 4
