@@ -342,7 +342,7 @@ def _variance() -> Evidence:
         root = Fraction(2 * 16 * k) / draws / p.tau_L**2  # a square, of 1
         lemma = min(lemma, root + Fraction(4 * k, 3) / draws / p.tau_L)
     return Evidence(
-        above and worst <= 1 < lemma,
+        above and 0.7 <= worst <= 1 < lemma,  # 1/√2 for τ_V: √(2·4K/16K)
         f"K = 3: variances 32 > 12 and 8 > 6; deviations at most {worst:.3g} of τ_L "
         f"and τ_V, by the lemma's draws (1 + {float(lemma - 1):.1g}) τ_L",
     )

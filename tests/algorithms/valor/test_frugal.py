@@ -349,10 +349,10 @@ def test_how_far_functions_may_vary_grows_with_phi() -> None:
 
 
 def test_the_next_look_takes_what_is_above_twice_phi_for_noise() -> None:
-    """Twice the noise that is allowed: four times the draws, up to n_test."""
+    """Four times the noise that is allowed: 16 times the draws, up to n_test."""
     run, _ = run_of(make("lock-gaussian", 0, horizon=2), "linear")
     p, limit = run.parameters, run.programs.limit(2)
-    assert run._next_look(2, p.n_first, limit + p.leeway) == 4 * p.n_first
+    assert run._next_look(2, p.n_first, limit + 3 * p.leeway) == 16 * p.n_first
     assert run._next_look(2, p.n_first, limit + 10**6) == p.n_test
 
 
