@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exact.arrays import check_reals
+from ..exact.arrays import check_count, check_reals
 from .linear import FeatureMap, FeatureSource, OnFeatures
 from .protocols import Observations
 
@@ -265,8 +265,7 @@ class LearnedPolicyClass(_Learned):
         dimension: int | None = None,
         log_size: float | None = None,
     ) -> None:
-        if n_actions < 1:
-            raise ValueError(f"n_actions: {n_actions} is below 1")
+        n_actions = check_count("n_actions", n_actions)
         if reduction not in Reduction.__args__:  # type: ignore[attr-defined]
             raise ValueError(f"reduction: unknown {reduction!r}")
         super().__init__(learner, features, dimension, log_size)

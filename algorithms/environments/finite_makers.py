@@ -74,6 +74,12 @@ def from_lists(
     check_type("levels", levels, Sequence, "list of levels")
     for h, states in enumerate(levels, start=1):
         check_type(f"levels, level {h}", states, Sequence, "list of states")
+        for state in states:
+            if not isinstance(state, Sequence) or len(state) != 4:
+                raise TypeError(
+                    f"levels, level {h}: {state!r:.60} is no state (name, "
+                    "observations, rewards, next states)"
+                )
     if not levels or not all(levels):
         raise ValueError("levels: there is none, or one without states")
     unit = math.lcm(

@@ -1,14 +1,15 @@
 """Your own process, from ``reset`` and ``step`` or Gymnasium (docs/own-process.md)."""
 
 import inspect
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..classes.linear import FeatureMap
-from ..exact.arrays import check_count
+from ..exact.arrays import MOST_NUMBERS, check_count, check_type
 from ..exact.own_code import OwnCodeError, calling
 from .protocol import ObservationSpace
 from .simulator import SimulatorEnvironment
@@ -80,9 +81,10 @@ def from_simulator(
         For arguments out of range, and, naming the call, for a return value that is
         not as above or a replay that differs in what was declared deterministic.
     """
-    n_actions, horizon = check_count("n_actions", n_actions), _levels(horizon)
+    n_actions = check_count("n_actions", n_actions, most=MOST_NUMBERS)
+    horizon = check_count("horizon", horizon, most=MOST_LEVELS)
     states = None if states is None else check_count("states", states)
-    replays = check_count("replays", replays)
+    replays = check_count("replays", replays, most=MOST_NUMBERS)
     seed = check_count("seed", seed, least=0)
     if deterministic not in DETERMINISM:
         known = ", ".join(DETERMINISM)
@@ -109,13 +111,8 @@ def from_simulator(
     )
 
 
+_NUMBER = (int, float, Fraction, np.number)
 MOST_LEVELS = 10**5  # Longest horizon of a simulator
-
-
-def _levels(horizon: Any) -> int:
-    if check_count("horizon", horizon) > MOST_LEVELS:
-        raise ValueError(f"horizon: {horizon} is not in 1..{MOST_LEVELS}")
-    return int(horizon)
 
 
 def _spaces(
@@ -166,7 +163,13 @@ class _Player:
     ) -> None:
         self.env, self._seed, self._pay, self.name = env, seed, reward, name
         self._over, self._path = False, list[int]()
-        if after_end is not None and (np.ndim(after_end) or not 0 <= after_end <= 1):
+        if reward is not None:
+            check_type("reward", reward, Callable, "function")
+        if seed is not None:
+            self._seed = check_count("episode_seed", seed, least=0)
+        if after_end is not None and not (
+            isinstance(after_end, _NUMBER) and 0 <= after_end <= 1
+        ):
             raise ValueError(f"after_end: {after_end!r} is not in [0, 1]")
         self._after = after_end
         self._actions = self._some(chosen)
@@ -199,6 +202,8 @@ class _Player:
                 "finitely many actions; wrap it"
             )
         every = range(int(actions.start), int(actions.start + actions.n))
+        if chosen is not None:
+            check_type("actions", chosen, Iterable, "list of actions")
         found = list(every if chosen is None else chosen)
         if not found or not set(found) <= set(every):
             raise ValueError(f"actions: {chosen!r} are not some of {list(every)}")
@@ -246,7 +251,8 @@ class _Player:
         x, reward, ended, cut, _ = found
         self._over = bool(ended or cut)
         if self._pay is not None:
-            reward = self._pay(reward)
+            with calling(f"gymnasium {self.name!r}: reward({reward!r})"):
+                reward = self._pay(reward)
         self._path.append(action)
         seen = self._end if self._over else self._seen(x, f"step({action})")
         return seen, self._number(reward)
@@ -402,7 +408,8 @@ def from_gymnasium(
     """
     import gymnasium
 
-    horizon, seed = _levels(horizon), check_count("seed", seed, least=0)
+    horizon = check_count("horizon", horizon, most=MOST_LEVELS)
+    seed = check_count("seed", seed, least=0)
     if isinstance(env, str):
         env = gymnasium.make(env, **options)
     elif options:

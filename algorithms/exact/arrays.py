@@ -55,13 +55,17 @@ def as_rational(what: str, value: Any) -> Fraction:
     return Fraction(value)
 
 
-def check_count(name: str, value: Any, *, least: int = 1) -> int:
-    """Return an integer, numpy's too, as an int; ValueError if below `least`."""
+def check_count(
+    name: str, value: Any, *, least: int = 1, most: int | None = None
+) -> int:
+    """Return an integer, numpy's too, as an int; ValueError outside `least`..`most`."""
     if isinstance(value, np.integer):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         what = "positive integer" if least == 1 else f"integer of at least {least}"
-        raise ValueError(f"{name}: {value!r} is no {what}")
+        raise ValueError(f"{name}: {value!r:.60} is no {what}")
+    if most is not None and value > most:
+        raise ValueError(f"{name}: {value} is not in {least}..{most}")
     return value
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..exact.arrays import (
     IntArray,
     as_integers,
+    check_type,
     fits_int64,
     integer_array,
     magnitude,
@@ -151,7 +152,10 @@ class Distributions(Sequence[Distribution]):
         """Flatten distributions; a `Distributions` is returned as it is."""
         if isinstance(distributions, Distributions):
             return distributions
+        check_type("distributions", distributions, Iterable, "list of Distributions")
         listed = list(distributions)
+        for one in listed:
+            check_type("distributions", one, Distribution, "Distribution")
         lengths = [len(d.states) for d in listed]
         empty = np.zeros(0, dtype=np.int64)
         return cls(

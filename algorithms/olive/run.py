@@ -12,7 +12,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..environments.protocol import missing_members
+from ..exact.arrays import check_type
 from ..exact.multinomial import RecordedSeed
+from ..exact.own_code import what_it_is
 from ..mdp.bellman import Pair
 from ..olive_program.optimisers import Milp
 from ..olive_program.program import Optimiser, Upper
@@ -72,6 +75,14 @@ def olive_sampled(
     ValueError
         If a parameter is out of range, or stop/H is below the tolerance.
     """
+    if missing := missing_members(environment, SampledEnvironment):
+        raise TypeError(
+            f"environment: {what_it_is(environment)} lacks {', '.join(missing)}; "
+            "TabularEnvironment or LayeredEnvironment of olivine.algorithms.olive."
+            "environments makes one"
+        )
+    check_type("parameters", parameters, OliveParameters, "OliveParameters")
+    check_type("rng", rng, np.random.Generator, "numpy.random.Generator")
     world = SampledWorld(environment, parameters, rng, lower, upper)
     return run_rounds(
         world,

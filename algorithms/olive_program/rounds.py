@@ -36,8 +36,9 @@ from typing import Generic, Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exact.arrays import check_type
+from ..exact.arrays import as_rational, check_count, check_type
 from ..exact.multinomial import RecordedSeed
+from ..exact.own_code import what_it_is
 from ..mdp.bellman import Pair
 from ..mdp.distributions import Distribution
 from ..mdp.planning import state_distributions
@@ -155,8 +156,15 @@ def run_rounds(
             f"OLIVE stops where the errors add up to {stop}, which must be at least "
             f"the horizon times the tolerance, {world.horizon} · {tolerance}"
         )
-    if max_rounds is not None and max_rounds < 0:
-        raise ValueError(f"round limit {max_rounds} is negative")
+    if max_rounds is not None:
+        max_rounds = check_count("max_rounds", max_rounds, least=0)
+    for name, one, member in (
+        ("optimiser", optimiser, "maximise"),
+        ("tiebreak", tiebreak, "maximiser"),
+        ("watch", watch, "__call__"),
+    ):
+        if one is not None and not hasattr(one, member):
+            raise TypeError(f"{name}: {what_it_is(one)} has no {member}")
     rounds: list[OliveRound[Constraint]] = []
     seconds = 0.0
     tie_seed = tiebreak.seed
@@ -293,7 +301,7 @@ def olive_exact(
         ExactWorld(program),
         Milp() if optimiser is None else optimiser,
         SolverTiebreak() if tiebreak is None else tiebreak,
-        stop=least if epsilon is None else Fraction(epsilon),
+        stop=least if epsilon is None else as_rational("epsilon", epsilon),
         all_levels=all_levels,
         max_rounds=max_rounds,
     )

@@ -18,7 +18,7 @@ from .options import Plan, listed
 from .rows import check_results, write_results
 from .runs import LearningRun, own_environment, register_environments
 from .summaries import curves_of
-from .units import Row, adapted, cells_of, learning_units
+from .units import MOST_RUNS, Row, adapted, cells_of, learning_units
 
 
 @dataclass(frozen=True)
@@ -127,9 +127,9 @@ def curves(
     ValueError
         For an unknown name or setting, or classes that do not go with an algorithm.
     """
-    check_count("first_seed", first_seed, least=0)
-    check_count("seeds", seeds)
-    check_count("jobs", jobs)
+    first_seed = check_count("first_seed", first_seed, least=0)
+    seeds = check_count("seeds", seeds, most=MOST_RUNS)
+    jobs = check_count("jobs", jobs, most=MOST_RUNS)
     runs = _runs(
         environment, algorithms, classes, parameters, epsilon, delta, time_limit,
         first_seed, settings,
@@ -175,9 +175,9 @@ def compare(
     ValueError
         As `curves`.
     """
-    check_count("first_seed", first_seed, least=0)
-    check_count("seeds", seeds)
-    check_count("jobs", jobs)
+    first_seed = check_count("first_seed", first_seed, least=0)
+    seeds = check_count("seeds", seeds, most=MOST_RUNS)
+    jobs = check_count("jobs", jobs, most=MOST_RUNS)
     runs = _runs(
         environment, algorithms, classes, parameters, epsilon, delta, time_limit,
         first_seed, settings,

@@ -109,6 +109,17 @@ class LearningRun:
         """Kind of the classes, "own" for one's own."""
         return self.classes if isinstance(self.classes, str) else "own"
 
+    def _classes(self, algorithm: Algorithm, environment: Environment) -> Any:
+        """Give the kind of classes, one's own, or what one's function makes."""
+        from ...algorithms.learning.learn import choose_classes
+
+        made = self.classes
+        if not callable(made):
+            return made
+        call = f"classes: {getattr(made, '__qualname__', repr(made))}(environment)"
+        with calling(call):
+            return choose_classes(made(environment), algorithm, environment)
+
     def with_seed(
         self,
         seed: int,
@@ -147,7 +158,7 @@ class LearningRun:
         task = registry.Task(
             environment,
             cast("Any", self.params),
-            self.classes(environment) if callable(self.classes) else self.classes,
+            self._classes(algorithm, environment),
             self.epsilon,
             self.delta,
             np.random.default_rng([seed, 1]),
@@ -213,6 +224,9 @@ class OutOfTimeError(BaseException):
     """A run did not end within its limit; no `except Exception` is to take it."""
 
 
+_FOREVER = 1e8  # seconds, three years; timers overflow at some 1e9
+
+
 @contextmanager
 def limited(seconds: float | None) -> Iterator[None]:
     """Raise OutOfTimeError after so much CPU time, or much more wall time.
@@ -220,7 +234,8 @@ def limited(seconds: float | None) -> Iterator[None]:
     It comes again each second: Python drops an exception raised in a callback. The
     signal is as late as a tick of the kernel, so CPU time is read at the end as well.
     """
-    if seconds is None or not hasattr(signal, "setitimer"):
+    timed = hasattr(signal, "setitimer")
+    if seconds is None or seconds > _FOREVER or not timed:
         yield
         return
 

@@ -25,6 +25,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from ...algorithms.exact.arrays import check_type
 from ...solvers.child.child import run_in_child
 from ...solvers.files import write_text, write_texts
 from ...solvers.outcome import SatStatus
@@ -134,6 +135,7 @@ def make_certificate(
         for another reason than its proof: bugs.
     """
     start = time.monotonic()
+    check_type("instance", instance, Instance, "Instance")
     family = instance.family
     refuse_sides(family.variant, "a certificate")
     pair = forward(family, assignment)

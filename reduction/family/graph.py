@@ -22,7 +22,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...algorithms.exact.arrays import check_type
+from ...algorithms.exact.arrays import check_count, check_type
 from ...algorithms.mdp.tabular import TabularMDP
 from ...algorithms.mdp.two_actions import TwoActions
 from .family import Family
@@ -82,6 +82,7 @@ def graph(
         not layered (`paper`) is to have two actions.
     """
     check_type("family", family, Family, "Family")
+    check_count("memory_limit", memory_limit, least=0)
     sizes = family.declared_sizes()
     _check_memory(sizes.actions, sizes.transitions, memory_limit)
     mdp = family.mdp(y)

@@ -27,7 +27,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...algorithms.exact.arrays import check_type
+from ...algorithms.exact.arrays import check_count, check_type
 from ...solvers.files import write_text
 from .checks import MAX_VARIABLE
 from .dimacs_body import Clauses, Context, Header, integer, read_clauses
@@ -125,7 +125,9 @@ def read_dimacs(
         For an unknown `input_format` or a `max_variables` out of range.
     """
     name = os.fspath(path)
-    max_line = MAX_LINE if max_bytes is None else max_bytes
+    max_line = MAX_LINE
+    if max_bytes is not None:
+        max_line = check_count("max_bytes", max_bytes, least=0)
     return parse_dimacs(
         read_bytes(name, max_bytes, max_line),
         source=source_name(name),
@@ -166,8 +168,9 @@ def parse_dimacs(
     """
     if input_format not in (None, "cnf", "wcnf"):
         raise ValueError(f"unknown input format {input_format!r}: 'cnf' or 'wcnf'")
-    if not 0 <= max_variables <= MAX_VARIABLE:
-        raise ValueError(f"max_variables {max_variables} is not in 0..{MAX_VARIABLE}")
+    check_count("max_variables", max_variables, least=0, most=MAX_VARIABLE)
+    check_count("max_line", max_line, least=0)
+    check_type("source", source, str, "name")
     if isinstance(chunks, str) or not isinstance(chunks, Iterable):
         raise TypeError(f"chunks: {chunks!r:.60} is neither bytes nor pieces of them")
     text = chunks if isinstance(chunks, bytes) else b"".join(chunks)
@@ -400,7 +403,11 @@ def _parts(
                 f"unused variables at the end ({formula.n_variables} variables, "
                 f"the largest used is {largest})"
             )
-    return _text(formula, format, list(comments))
+    check_type("comments", comments, Iterable, "list of lines")
+    listed = list(comments)
+    for comment in listed:
+        check_type("comments", comment, str, "line")
+    return _text(formula, format, listed)
 
 
 def _text(formula: Formula, format: OutputFormat, comments: list[str]) -> Iterator[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import operator
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...algorithms.exact.arrays import check_type, exact_sum
+from ...algorithms.exact.arrays import check_count, check_type, exact_sum
 from ...solvers.sat.clauses import clause_lists, satisfied
 from .checks import (
     MAX_VARIABLE,
@@ -123,9 +122,7 @@ class Formula(_Clauses):
         weights: ArrayLike | None = None,
         hard: ArrayLike | None = None,
     ) -> None:
-        n = operator.index(n_variables)
-        if not 0 <= n <= MAX_VARIABLE:
-            raise ValueError(f"{n} variables; expected 0..{MAX_VARIABLE}")
+        n = check_count("n_variables", n_variables, least=0, most=MAX_VARIABLE)
         bounds = checked_offsets(offsets)
         m = len(bounds) - 1
         hard_clauses = checked_hard(hard, m)

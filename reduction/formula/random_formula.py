@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...algorithms.exact.arrays import check_count, check_type
+from ...algorithms.exact.arrays import check_count, check_table, check_type
 from .checks import MAX_VARIABLE, checked_assignment
 from .formula import Formula
 
@@ -72,6 +72,7 @@ def _distinct_variables(
     The i-th draw is uniform over the n-i integers not drawn yet, counted past
     those that were: no rejection, so k may be close to n.
     """
+    check_table(m * k, MAX_VARIABLE, m=m, k=k)
     drawn = np.empty((m, k), dtype=np.int64)
     for i in range(k):
         value = rng.integers(0, n - i, size=m)

@@ -185,6 +185,8 @@ def adversarial_run(
     check_type("family", family, Family, "Family")
     member = family.assignment_of(y)
     checker = _Checker(family, member)
+    if moves is not None:
+        check_type("moves", moves, Iterable, "list of Moves")
     chosen = schedule(family) if moves is None else moves
     rounds = tuple(checker.round(t, move) for t, move in enumerate(chosen, start=1))
     difference = tuple(checker.difference())
@@ -245,6 +247,7 @@ class _Checker:
         self.collected: list[AverageConstraint] = []
 
     def round(self, number: int, move: Move) -> Round:
+        check_type("moves", move, Move, "Move")
         best = self.bound.value()  # of the program before this round
         played = self.replay.play(move.changes, move.level)
         for distribution in played.added:

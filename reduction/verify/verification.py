@@ -30,7 +30,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from ...algorithms.exact.arrays import check_choice
+from ...algorithms.exact.arrays import check_choice, check_count, check_type
 from ...algorithms.exact.multinomial import generator
 from ..family.family import Family
 from ..family.instance import Instance
@@ -271,6 +271,7 @@ def verify_instance(
 ) -> Verification:
     """Do the same for a family that is built already; see `verify`."""
     start = time.perf_counter()
+    seed = check_count("seed", seed, least=0)
     named = None if routes is None else _known(routes)
     settings = Settings(formulation, time_limit, generator(seed), engine)
     formula, family = instance.formula, instance.family
@@ -294,6 +295,7 @@ def verify_instance(
 
 
 def _known(routes: Iterable[Route] | Route) -> frozenset[Route]:
+    check_type("routes", routes, Iterable, "route and no list of routes")
     # A text is iterable, too: its letters are no routes.
     named = frozenset([routes] if isinstance(routes, str) else routes)
     for route in named:

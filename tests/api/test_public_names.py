@@ -87,6 +87,31 @@ def _calls():
         "clauses: 3 is no list": lambda: olivine.Formula.from_clauses(3),
         "formula: 3 is no Formula": lambda: olivine.to_pysat(3),
         "formula: 4 is no Formula": lambda: olivine.write_dimacs(4, "-"),
+        "n_variables: 0.5 is no integer": lambda: olivine.Formula(0.5, [], [0]),
+        "max_variables: 'a' is no integer": lambda: olivine.parse_dimacs(
+            b"p cnf 0 0\n", max_variables="a"
+        ),
+        "comments: 3 is no list": lambda: olivine.write_dimacs(
+            olivine.Formula(0, [], [0]), "-", comments=3
+        ),
+        "routes: 3 is no route": lambda: olivine.verify(
+            olivine.Formula(0, [], [0]), routes=3
+        ),
+        "moves: 3 is no list": lambda: olivine.adversarial_run(family, moves=3),
+        "memory_limit: None is no integer": lambda: olivine.graph(
+            family, memory_limit=None
+        ),
+        "instance: 3 is no Instance": lambda: olivine.make_certificate(3, 1, []),
+        "optimiser: int has no maximise": lambda: olivine.olive_exact(
+            family.mdp(), optimiser=3
+        ),
+        "max_rounds: 'a' is no integer": lambda: olivine.olive_exact(
+            family.mdp(), max_rounds="a"
+        ),
+        "environment: int lacks": lambda: olivine.olive_sampled(3, None, rng),
+        "m: 1000000000000 with": lambda: olivine.random_ksat(4, 10**12, 3, rng),
+        "seeds: 1000000000 is not in": lambda: olivine.curves(env, "rmax", seeds=10**9),
+        "levels, level 1: 's' is no state": lambda: olivine.from_lists(["s"]),
         "chunks: 3 is neither bytes": lambda: olivine.parse_dimacs(3),
         "chunks: 'p cnf 0 0' is neither": lambda: olivine.parse_dimacs("p cnf 0 0"),
     }

@@ -72,6 +72,11 @@ def test_a_limit_dropped_by_the_collector_is_told_at_the_end() -> None:
     assert steps == ["after the callback"]
 
 
+def test_a_limit_longer_than_any_timer_is_none() -> None:
+    with limited(1e300):
+        pass
+
+
 def test_a_limit_holds_where_the_signal_comes_too_late(monkeypatch) -> None:
     """As where the kernel's tick is longer than the run."""
 

@@ -140,6 +140,17 @@ def test_classes_of_ones_own_by_algorithm_and_by_environment():
     assert [s["successes"] for s in found.summary] == [1, 1]
 
 
+def test_a_function_of_classes_that_fails_is_named():
+    def missing(environment):
+        raise KeyError("codes")
+
+    found = olivine.compare(lock(), ["psdp"], missing, seeds=1, parameters="practical")
+    (row,) = found.rows
+    assert row["exit"] == 2
+    assert "missing(environment) raised KeyError: 'codes'" in row["error"]
+    assert "test_own_experiments.py:" in row["error"]
+
+
 @with_rows(
     "arguments, options, words",
     ((object(), "valor"), {}, "environment is object, which lacks"),

@@ -107,3 +107,12 @@ def test_a_folder_that_cannot_be_read_is_said(monkeypatch) -> None:
     monkeypatch.setattr(os, "listdir", refuse)
     with pytest.raises(OSError, match="Too many open files"):
         solve_milp(small_knapsack())
+
+
+@pytest.mark.parametrize("given", [3, None, ("optimal",)])
+def test_an_engine_that_gives_no_answer_is_named(toy, given) -> None:
+    sys.modules["olivine.solvers.milp.engines.toy"] = module = type(sys)("toy")
+    module.ENGINE = Engine("toy", lambda: True, lambda *_: given, "Toy")
+    outcome = solve_milp(small_knapsack(), engine="toy")
+    assert outcome.status is Status.UNKNOWN
+    assert outcome.reason == f"toy gave {type(given).__name__}; expected an Answer"

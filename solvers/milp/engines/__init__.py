@@ -115,11 +115,15 @@ def solve(
         return Answer(Status.UNKNOWN, reason="time limit reached")
     limit = None if math.isinf(left) else left
     try:
-        return run(model, limit, threads)
+        found = run(model, limit, threads)
     except (pulp.PulpSolverError, OSError) as exc:
         return Answer(Status.UNKNOWN, reason=f"{name} failed: {exc}")
     except SystemExit as exc:
         return Answer(Status.UNKNOWN, reason=f"{name} left with {exc!r}")
+    if not isinstance(found, Answer):
+        reason = f"{name} gave {type(found).__name__}; expected an Answer"
+        return Answer(Status.UNKNOWN, reason=reason)
+    return found
 
 
 def read_optimum(

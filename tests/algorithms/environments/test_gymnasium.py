@@ -126,6 +126,9 @@ def test_dictionaries_are_flattened_and_early_ends_stay():
     ("", {"after_end": 2}, r"after_end: 2 is not in \[0, 1\]"),
     ("", {"after_end": (0, 1)}, r"after_end: \(0, 1\) is not in"),
     ("", {"replays": 0}, "replays: 0 is no positive integer"),
+    ("", {"replays": 10**9}, "replays: 1000000000 is not in 1"),
+    ("", {"episode_seed": -1}, "episode_seed: -1 is no integer of at least 0"),
+    ("", {"reward": lambda r: 1 // 0}, r"reward\(.*\) raised ZeroDivisionError"),
 )
 def test_what_does_not_fit_is_refused(spoil, more, message):
     refused(message, olivine.from_gymnasium, Own(spoil), 2, **more)

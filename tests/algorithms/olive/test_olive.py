@@ -172,7 +172,7 @@ def test_tolerance_costs_at_most_epsilon(seed: int, tolerance: Fraction) -> None
 def test_rules_stops_and_finite_classes_that_are_none_are_refused():
     with pytest.raises(ValueError, match="at least the horizon times the tolerance"):
         olive_exact(drawn(0), tolerance=HALF, epsilon=HALF / 10)
-    refused("round limit -1", olive_exact, drawn(0), max_rounds=-1)
+    refused("max_rounds: -1", olive_exact, drawn(0), max_rounds=-1)
     refused("no pair", FinitePairs, [])
     pairs = [Pair.from_fractions([0] * n, [0] * n) for n in (1, 2)]
     refused("differ in their number", FinitePairs, pairs)
