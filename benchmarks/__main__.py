@@ -43,6 +43,7 @@ MODULES = (
     "family",
     "certificate",
     "generate",
+    "batch",
     "search",
     "milp",
     "treewidth",
