@@ -110,3 +110,15 @@ def test_the_paper_is_of_the_length_asked_for() -> None:
     bibliography = (ROOT / "paper" / "paper.bib").read_text("utf-8")
     cited = set(re.findall(r"@(\w+)", body))
     assert cited == set(re.findall(r"^@\w+\{(\w+),", bibliography, re.MULTILINE))
+
+
+def test_the_workflow_runs_the_projects_own_check_on_the_ends_of_its_range() -> None:
+    (workflow,) = (ROOT / ".github" / "workflows").glob("*.yml")
+    text = workflow.read_text("utf-8")
+    assert re.findall(r"run: (.+)", text) == ["bash .ci/run"]
+    assert (ROOT / ".ci" / "run").is_file()
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    supported = re.findall(r"Python :: (3\.\d+)", project)
+    tried = re.findall(r"^ +(3\.\d+)$", text, re.MULTILINE)
+    assert {supported[0], supported[-1]} <= set(tried)
+    assert f'requires-python = ">={supported[0]}"' in project
