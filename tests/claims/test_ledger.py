@@ -1,6 +1,7 @@
 """Every entry of the ledger is checked once, and holds."""
 
 import re
+from fractions import Fraction
 
 import pytest
 from olivine.algorithms.learning.results import MonitorReport
@@ -93,6 +94,13 @@ def test_a_share_is_what_so_many_runs_show():
     assert runs.lower_bound(9, 10) < runs.lower_bound(10, 10)
     assert "36 of 36 runs good" in runs.share(36, 36, "good")
     assert "0.920" in runs.share(36, 36, "good")
+
+
+def test_deviations_are_those_of_hoeffding_and_bernstein():
+    """√(ln/2n), √(2v ln/n) + r ln/3n: a half and 3/2 at ln = 2, n = 4, v = 1, r = 3."""
+    half = Fraction(1, 2)
+    assert [runs.hoeffding(2, 4, of) for of in (1, half)] == [0.5, 1]
+    assert [runs.bernstein(2, 4, of, 1, 3) for of in (1, half)] == [1.5, 3]
 
 
 def report(holds, checks=1, scope="event", margin=None):
