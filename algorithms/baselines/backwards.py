@@ -134,7 +134,9 @@ def psdp(
     Dynamics may be stochastic. The estimate is the weighted average return of π̂_1 in
     its own data. ValueError if classes do not fit, or a return leaves [0, 1].
     """
-    check_batch(Problem(environment, policies=policy_class), parameters, PSDP)
+    problem = Problem(environment, policies=policy_class)
+    check_batch(problem, parameters, PSDP)
+    environment = problem.environment
     classes = guard(policy_class)
 
     def step(h: int, later: Sequence[Any], ahead: Sequence[Any]) -> _Found:
@@ -169,7 +171,9 @@ def fqi(
     Dynamics may be stochastic; n trajectories per level. The estimate is the average of
     max_a Q̂_1(x, a) over the first observations. ValueError as for `psdp`.
     """
-    check_batch(Problem(environment, value_class), parameters, FQI)
+    problem = Problem(environment, value_class)
+    check_batch(problem, parameters, FQI)
+    environment = problem.environment
     classes = guard(value_class)
 
     def step(h: int, later: Sequence[Any], ahead: Sequence[Any]) -> _Found:
@@ -218,6 +222,7 @@ def backup(
     """
     problem = Problem.of(environment, value_class, policy_class)
     check_batch(problem, parameters, BACKUP, deterministic=True)
+    environment = problem.environment
     values, classes = guard(value_class), guard(policy_class)
     paths = [list(level.values()) for level in paths_to_states(environment)]
     p = parameters

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..exact.arrays import Number, check_count, check_unit, ratio_up, rational
+from ..exact.arrays import (
+    Number,
+    check_count,
+    check_type,
+    check_unit,
+    ratio_up,
+    rational,
+)
 from ..learning.parameters import (
     PacParameters,
     Parameters,
@@ -89,6 +96,7 @@ def check_batch(
     deterministic: bool = False,
 ) -> None:
     """Refuse parameters of another algorithm; the rest as `Problem.check`."""
+    check_type("parameters", parameters, BatchParameters, "BatchParameters")
     if parameters.algorithm != algorithm:
         raise ValueError(f"parameters: of {parameters.algorithm}, not of {algorithm}")
     problem.check(parameters, algorithm, deterministic=deterministic)

@@ -227,7 +227,9 @@ def rmax(
     observers: Sequence[Observer] = (),
 ) -> LearningResult:
     """Run R-max on decoded observations, by at most 10^9 batches (ValueError)."""
-    Problem(environment).check(parameters, RMAX, deterministic=False)
+    problem = Problem(environment)
+    problem.check(parameters, RMAX, deterministic=False)
+    environment = problem.environment
     decoding = Decoding(environment)
     least, most = parameters.m // parameters.n, 10**9  # days of work
     if min(least, parameters.batches) > most:

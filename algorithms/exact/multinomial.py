@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arrays import INT64_MAX, check_counts
+from .arrays import INT64_MAX, check_counts, check_type
 
 _MOST_DRAWS = 10**300
 _NUMPY_LIMIT = 2**32
@@ -208,6 +208,7 @@ class RecordedSeed:
     @classmethod
     def of(cls, rng: np.random.Generator) -> RecordedSeed:
         """Record a generator as it stands; draws nothing."""
+        check_type("rng", rng, np.random.Generator, "numpy.random.Generator")
         sequence = rng.bit_generator.seed_seq
         state = copy.deepcopy(dict(rng.bit_generator.state))
         if not isinstance(sequence, np.random.SeedSequence):

@@ -65,6 +65,10 @@ class Problem:
         ``deterministic``: refuse stochastic dynamics, and levels of more than M states.
         """
         environment = self.environment
+        if self.values is not None:
+            check_class("value_class", unguard(self.values), ValueClass)
+        if self.policies is not None:
+            check_class("policy_class", unguard(self.policies), PolicyClass)
         check_type("parameters", parameters, PacParameters, "parameters of olivine's")
         if deterministic:
             require_deterministic(environment, algorithm)
@@ -104,7 +108,6 @@ class Run:
     ) -> None:
         self.environment, self.parameters = problem.environment, parameters
         self.horizon = problem.environment.horizon
-        check_type("rng", rng, np.random.Generator, "numpy.random.Generator")
         self.rng, self.observers = rng, check_observers(observers)
 
 

@@ -82,7 +82,6 @@ def olive_sampled(
             "environments makes one"
         )
     check_type("parameters", parameters, OliveParameters, "OliveParameters")
-    check_type("rng", rng, np.random.Generator, "numpy.random.Generator")
     world = SampledWorld(environment, parameters, rng, lower, upper)
     return run_rounds(
         world,

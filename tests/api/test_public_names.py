@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import olivine
 import pytest
+from olivine.algorithms.baselines.backwards import psdp
+from olivine.algorithms.baselines.parameters import theorem_parameters
 
 
 def imported() -> dict[str, str]:
@@ -56,6 +58,10 @@ def _calls():
             env, made[0], 3
         ),
         "parameters: None is no": lambda: olivine.valor(env, *made, None, rng),
+        "parameters: 3 is no BatchParameters": lambda: psdp(env, made[1], 3, rng),
+        "policy_class: int lacks n_actions, admit": lambda: psdp(
+            env, 3, theorem_parameters("psdp", 0.3, 0.1, M=2, K=2, H=3), rng
+        ),
         "functions: 3 is no FiniteQClass": lambda: olivine.lsvee(env, 3, None, rng),
         "observers: None is no list": lambda: olivine.learn(
             "rmax", env, observers=None
