@@ -245,3 +245,10 @@ def test_a_slack_that_is_given_is_that_of_every_level():
     parameters = PracticalParameters(0.3, 0.1, 2, 2, 3, slack=0.05)
     found = [parameters.phi(level) for level in range(1, 5)]
     assert found == [Fraction(1, 20)] * 3 + [0]
+
+
+def test_practical_sizes_are_those_of_the_declarations():
+    p = PracticalParameters(Fraction(1, 4), 0.1, 2, 2, 3)
+    assert (p.n_train, p.n_test, p.n_exp) == (200, 100, 10)
+    assert p.n_eval == 129  # above 8/ε²
+    assert (p.T_max, p.slack, p.eps_feas) == (62, Fraction(1, 8), Fraction(1, 10**6))
