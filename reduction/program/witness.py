@@ -129,8 +129,8 @@ def back(family: Family, pair: Pair) -> NDArray[np.bool_]:
     pairs = pair.numerators[first : first + 2 * n].reshape(n, 2)
     assignment: NDArray[np.bool_] = (pairs[:, 1] >= pairs[:, 0]).astype(np.bool_)
     # A pair is worth top together; in `forced` at most.
-    whole = (pairs * family.top.denominator).max(axis=1)
-    whole = whole == family.top.numerator * pair.denominator
+    top = family.top * pair.denominator  # as a numerator, if it is a whole number
+    whole = pairs.max(axis=1) == (int(top) if top.denominator == 1 else -1)
     fractional = ~(whole & (pairs == 0).any(axis=1)).astype(np.bool_)
     if not fractional.any():
         return assignment

@@ -1,3 +1,4 @@
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -304,6 +305,17 @@ def test_denominators_beyond_64_bits(variant):
         assert np.array_equal(back(family, pair), assignment)
     half = complete(family, [family.top / 2] * 2, [0, 0, 0], family.layout.solve)
     assert_contract(family, half)
+
+
+@pytest.mark.parametrize("exponent", range(54, 62))
+def test_numerators_just_within_64_bits_come_back(exponent):
+    """Where a product with the top's denominator is beyond them."""
+    three_sat = as_three_sat([[2, 1, 1], [-1, 1, 1]], 2, [2**exponent, 1])
+    for variant in VARIANTS:
+        family = Family(three_sat, variant)
+        for assignment in itertools.product([False, True], repeat=2):
+            pair = forward(family, assignment)
+            assert tuple(back(family, pair)) == assignment, variant
 
 
 @given(families(), st.data())
