@@ -4,6 +4,7 @@ import json
 import platform
 from collections.abc import Callable, Collection
 from fractions import Fraction
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -282,12 +283,6 @@ def _write_models(
 
 def _provenance(instance: Instance, source: DimacsFile) -> dict[str, Any]:
     """Say what the files were made of, and by what; no times, so they reproduce."""
-    libraries = {}
-    for name in _LIBRARIES:
-        try:
-            libraries[name] = version(name)
-        except PackageNotFoundError:
-            libraries[name] = "unknown"
     return {
         "input": source.source,
         "input_format": source.format,
@@ -297,8 +292,17 @@ def _provenance(instance: Instance, source: DimacsFile) -> dict[str, Any]:
         "warnings": list(source.warnings),
         "olivine": __version__,
         "python": platform.python_version(),
-        "libraries": libraries,
+        "libraries": dict(map(_library, _LIBRARIES)),
     }
+
+
+@cache
+def _library(name: str) -> tuple[str, str]:
+    """Give a library and its version, looked up once for all formulas."""
+    try:
+        return name, version(name)
+    except PackageNotFoundError:
+        return name, "unknown"
 
 
 def _describe_family(

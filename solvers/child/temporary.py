@@ -92,8 +92,8 @@ def owned(path: Path) -> Iterator[Path]:
 
 def _tell_parent(path: Path) -> Path | None:
     """Leave a link in a child's root to what lies elsewhere, for `remove_all_of`."""
-    if _root is None or _root in path.parents:
-        return None
+    if _root is None or not {_root, *_owned}.isdisjoint(path.parents):
+        return None  # it goes with the folder that it is in
     link = _root / f"{_LINK}{uuid.uuid4().hex}"
     with suppress(OSError):  # without room for a link the work may go on
         make_root()
