@@ -216,7 +216,7 @@ class Lowering:
             if status is None:
                 conflicts *= 2
                 used = time.process_time() - start
-                patience = min(max(used, _PATIENCE[0]), _PATIENCE[1])
+                patience = min(max(used / 4, _PATIENCE[0]), _PATIENCE[1])
                 self.near(patience, probe if is_strong else self.probe)
 
     def _limited(
