@@ -156,8 +156,8 @@ def _olivine(
 def main() -> None:
     """Run the command, as `olivine.cli.entry` does.
 
-    A reader that closed our output ends it with 141, SIGINT with 130 and SIGTERM
-    with 143, wherever that happens.
+    A reader that closed our output ends it with 141, SIGINT with 130, SIGTERM with 143
+    and SIGHUP with 129, wherever that happens.
     """
     signals.install()
     prepare_streams()

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM end the command as exceptions, so that everything is undone.
+"""SIGINT, SIGTERM and SIGHUP end the command as exceptions: everything is undone.
 
 One can be lost in a finaliser or the import of a C library: it is raised again every
 second until `ended`.
@@ -9,6 +9,11 @@ import signal
 import sys
 from types import FrameType
 
+_ENDING = [
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP")
+    if hasattr(signal, name)
+]
 _AGAIN = 1.0
 _received: int | None = None
 _answer: int | None = None
@@ -24,7 +29,7 @@ def install() -> None:
     """Raise from now on, unless the caller wants a signal ignored."""
     global _received, _answer
     _received = _answer = None
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _receive)
     if hasattr(signal, "SIGALRM"):
@@ -42,7 +47,7 @@ def stop(answer: int | None = None) -> None:
     _answer = answer
     if hasattr(signal, "SIGALRM"):
         signal.setitimer(signal.ITIMER_REAL, 0)
-    for each in (signal.SIGINT, signal.SIGTERM):
+    for each in _ENDING:
         if signal.getsignal(each) is _receive:
             signal.signal(each, signal.SIG_IGN)
 
@@ -50,7 +55,7 @@ def stop(answer: int | None = None) -> None:
 def ended() -> int | None:
     """Return the exit status if a signal came, and raise nothing more."""
     if _received is None:
-        for each in (signal.SIGINT, signal.SIGTERM):
+        for each in _ENDING:
             if signal.getsignal(each) is _receive:
                 signal.signal(each, signal.SIG_DFL)
         return None

@@ -180,8 +180,9 @@ def _live(
         # The parent's garbage is not ours to finalise.
         gc.freeze()
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_DFL)
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), signal.SIG_DFL)
         writer = _above_streams(writer)
         _silence(show_errors)
         work(writer.send_bytes)

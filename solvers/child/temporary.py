@@ -1,6 +1,6 @@
 """Temporary files and folders that are gone afterwards, whenever a signal comes.
 
-A handler of SIGINT or SIGTERM that raises can do so between any two steps. So a
+A handler of a signal that raises can do so between any two steps. So a
 name is noted before the thing is made, removal puts signals off, and what an
 exception in the wrong place left is removed when Python ends. A child that is
 killed removes nothing: it works below a folder, its root, that its parent removes.
@@ -32,7 +32,7 @@ except ImportError:  # Windows, where nothing is locked and nothing tidied
 
 _SIGNALS = [
     getattr(signal, name)
-    for name in ("SIGINT", "SIGTERM", "SIGALRM")
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM")
     if hasattr(signal, name)
 ]
 _TRIES = 20
@@ -48,7 +48,7 @@ _is_tidy = False
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Put SIGINT, SIGTERM and SIGALRM off until the end of the block.
+    """Put SIGINT, SIGTERM, SIGHUP and SIGALRM off until the end of the block.
 
     Handlers run in the main thread only; elsewhere this does nothing. Blocking
     the signals would not do: the system then gives them to another thread, and

@@ -121,6 +121,7 @@ def test_help_loads_no_engine() -> None:
     "jobs, number, status, said",
     ("2", signal.SIGINT, 130, b"olivine: interrupted\n"),
     ("1", signal.SIGTERM, 143, b""),
+    ("2", signal.SIGHUP, 129, b""),
     pytest.param(
         "1", signal.SIGINT, 130, b"olivine: interrupted\n", marks=pytest.mark.long
     ),
@@ -137,8 +138,8 @@ def test_a_signal_ends_it_cleanly(
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # Work in the background inherits that SIGINT is ignored.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        # Work in the background inherits that SIGINT or SIGHUP is ignored.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
     with open(pipe, "wb"):  # returns once the reader has opened it
         time.sleep(0.1)
