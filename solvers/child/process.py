@@ -22,7 +22,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .temporary import make_root, remove_all_of, scratch_name, signals_held, work_below
+from .temporary import (
+    ENDING,
+    make_root,
+    remove_all_of,
+    scratch_name,
+    signals_held,
+    work_below,
+)
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -180,9 +187,8 @@ def _live(
         # The parent's garbage is not ours to finalise.
         gc.freeze()
         signal.set_wakeup_fd(-1)
-        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-            if hasattr(signal, name):
-                signal.signal(getattr(signal, name), signal.SIG_DFL)
+        for number in ENDING:
+            signal.signal(number, signal.SIG_DFL)
         writer = _above_streams(writer)
         _silence(show_errors)
         work(writer.send_bytes)

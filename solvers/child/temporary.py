@@ -30,11 +30,13 @@ try:
 except ImportError:  # Windows, where nothing is locked and nothing tidied
     fcntl = None
 
-_SIGNALS = [
+ENDING = [
     getattr(signal, name)
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM")
+    for name in ("SIGINT", "SIGTERM", "SIGHUP")
     if hasattr(signal, name)
 ]
+"""Signals that ask a process to end, where the system has them."""
+_SIGNALS = [*ENDING, *([signal.SIGALRM] if hasattr(signal, "SIGALRM") else [])]
 _TRIES = 20
 
 _LINK = "owned-"
