@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from .reduction.family.graph import graph
     from .reduction.formula.dimacs import parse_dimacs, read_dimacs, write_dimacs
     from .reduction.formula.formula import Formula
-    from .reduction.formula.pysat_objects import to_pysat
+    from .reduction.formula.prepare import to_pysat
     from .reduction.formula.random_formula import random_ksat
     from .reduction.gymnasium_ids import to_gymnasium
     from .reduction.program.program import build
@@ -91,7 +91,7 @@ _HOMES = {
     "reduction.family.graph": ("graph",),
     "reduction.formula.dimacs": ("parse_dimacs", "read_dimacs", "write_dimacs"),
     "reduction.formula.formula": ("Formula",),
-    "reduction.formula.pysat_objects": ("to_pysat",),
+    "reduction.formula.prepare": ("to_pysat",),
     "reduction.formula.random_formula": ("random_ksat",),
     "reduction.gymnasium_ids": ("to_gymnasium",),
     "reduction.program.program": ("build",),

@@ -117,7 +117,7 @@ def _judge(
     try:
         statement = checker.judge(text, proof.read_bytes, formula)
         if export is not None:
-            from ..reduction.certificate.files import export_proof
+            from ..reduction.certificate.certificate import export_proof
 
             least = statement["at_least"]
             steps = proof.read_text("ascii") if least else ""

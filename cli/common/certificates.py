@@ -71,7 +71,7 @@ def check_exports(
     folders: Iterable[str], outputs: Iterable[Path], files: Sequence[str]
 ) -> None:
     """Refuse outputs as `check_outputs` does, and exports over what is no export."""
-    from ...reduction.certificate.files import earlier_export, proof_places
+    from ...reduction.certificate.certificate import earlier_export, proof_places
 
     there = [folder for folder in folders if os.path.lexists(folder)]
     for folder in there:
@@ -98,9 +98,10 @@ def certify(
     from ...reduction.certificate.certificate import (
         SECONDS,
         as_checked,
+        export_proof,
         make_certificate,
+        remove_export,
     )
-    from ...reduction.certificate.files import export_proof, remove_export
     from ...reduction.verify.routes import best_assignment
 
     assignment = best_assignment(answer.routes)

@@ -36,9 +36,11 @@ class Reading(NamedTuple):
 
     def read(self, path: str) -> DimacsFile:
         """Read a file, or standard input for ``-``; hard clauses become heavy ones."""
-        from ...reduction.formula.dimacs import MAX_LINE, DimacsError, parse_dimacs
-        from ...reduction.formula.inputs import (
+        from ...reduction.formula.dimacs import (
+            MAX_LINE,
+            DimacsError,
             located,
+            parse_dimacs,
             read_bytes,
             source_name,
             uncompressed,

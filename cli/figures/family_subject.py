@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...reduction.formula.checks import literal_truth
+from ...reduction.formula.formula import literal_truth
 from ...reduction.program.witness import forward
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from ...algorithms.mdp.distributions import Distribution, Distributions
 from ...algorithms.mdp.tabular import TabularMDP
 from ...algorithms.olive_program.program import OliveProgram
 from ..formula.formula import ThreeSat
-from ..formula.pysat_objects import as_formula
+from ..formula.prepare import as_formula
 from .layout import Chosen, Layout
 from .transitions import Sizes, clause_transitions, declared_sizes, transitions
 from .variants import (

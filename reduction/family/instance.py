@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..formula.formula import Formula
-from ..formula.prepare import Used, without_unused
-from ..formula.pysat_objects import as_formula
+from ..formula.prepare import Used, as_formula, without_unused
 from .family import Family
 from .variants import Variant
 

@@ -3,8 +3,10 @@ r"""Formulas in DIMACS form: CNF, WCNF with a header, headerless WCNF.
 PySAT's reader refuses what circulates (SATLIB's ``%`` ending, clauses over several
 lines) and accepts what should be refused (no header, a wrong one), so this is a reader
 of our own. docs/dimacs.md has the grammar. A line has at most `MAX_LINE` bytes, unless
-``max_bytes`` says how many the whole may have. What is written reads as the same
-formula.
+``max_bytes`` says how many the whole may have. Compression is told by the first bytes,
+since names lie; a few hundred bytes can decompress to gigabytes, so compressed data may
+expand to `FREE_BYTES` and `MAX_RATIO` times their own size, several times what formulas
+do. What is written reads as the same formula.
 
 >>> from olivine.reduction.formula.dimacs import parse_dimacs
 >>> file = parse_dimacs([b"p cnf 3 1\n1 -2 0\n"])
@@ -13,45 +15,57 @@ formula.
 >>> parse_dimacs(b"p cnf 3 1\n1 -2\n")  # doctest: +NORMALIZE_WHITESPACE
 Traceback (most recent call last):
     ...
-olivine.reduction.formula.inputs.DimacsError: <bytes>:2: clause without its closing 0
+olivine.reduction.formula.dimacs_text.DimacsError: <bytes>:2: clause without its
+closing 0
 """
 
 from __future__ import annotations
 
+import bz2
+import errno
+import gzip
+import lzma
 import os
-import re
+import stat
 import sys
-from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import IO, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithms.exact.arrays import check_count, check_type
 from ...solvers.files import write_text
-from .checks import MAX_VARIABLE
-from .dimacs_body import Clauses, Context, Header, integer, read_clauses
-from .formula import Formula
-from .inputs import DimacsError, located, long_line, read_bytes, shown, source_name
+from .dimacs_text import Clauses, DimacsError, Header, InputFormat, located, read_text
+from .formula import MAX_VARIABLE, Formula
 from .prepare import Hardened
 
-__all__ = ["DimacsError", "DimacsFile", "parse_dimacs", "read_dimacs", "write_dimacs"]
+__all__ = [
+    "DimacsError",
+    "DimacsFile",
+    "located",
+    "parse_dimacs",
+    "read_dimacs",
+    "write_dimacs",
+]
 
-InputFormat = Literal["cnf", "wcnf"]
-"""What a reader may be asked to read; WCNF with a header or without."""
+CHUNK = 1 << 18
+"""Bytes read at a time: large enough to vectorise, small enough for the cache."""
+
+FREE_BYTES, MAX_RATIO = 1 << 20, 100
+"""Compressed data may decompress to the first, and the second for each byte."""
+
+RAISE_LIMIT = "--max-bytes sets another"
+"""What messages say of the limits on bytes."""
+
+STDIN = "<stdin>"
+"""What messages call standard input."""
 
 DEFAULT_MAX_VARIABLES = 10**7
 MAX_LINE = 1 << 26
 """Longest line, in bytes: a clause of some ten million literals."""
-
-_MAX_COUNT = 10**40
-"""A header's numbers are below this; a top weight may exceed 64 bits."""
-_SKIPPED = re.compile(rb"(?:[ \t\r\v\f]*(?:c[^\n]*)?\n)*")
-"""Lines of white space and comments."""
-_END = re.compile(rb"[ \t\r\v\f]*%")
-_LONE_RETURN = re.compile(rb"\r(?!\n)")
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_COMPRESSED = (".gz", ".bz2", ".xz")
 
 
 class DimacsFile(NamedTuple):
@@ -175,8 +189,7 @@ def parse_dimacs(
         raise TypeError(f"chunks: {chunks!r:.60} is neither bytes nor pieces of them")
     text = chunks if isinstance(chunks, bytes) else b"".join(chunks)
     _check_lines(text, source, max_line)
-    header, context, rest = _read_start(text, source, input_format, max_variables)
-    clauses = read_clauses(rest, context)
+    header, clauses = read_text(text, source, input_format, max_variables)
     mismatches = list(_mismatches(header, clauses))
     if strict and mismatches:
         raise DimacsError(source, *mismatches[0])
@@ -219,92 +232,124 @@ def _mismatches(header: Header, clauses: Clauses) -> Iterator[tuple[int, str]]:
         )
 
 
-def _read_start(
-    text: bytes, source: str, input_format: InputFormat | None, max_variables: int
-) -> tuple[Header, Context, bytes]:
-    """Read the header, how clauses are to be read, and the lines that follow."""
-    known = input_format == "wcnf" or (input_format is None and _is_named_wcnf(source))
-    header = Header("wcnf-headerless")
-    if not (text or known):
-        raise DimacsError(source, 1, "the input is empty")
-    text = text.removeprefix(_BYTE_ORDER_MARK)
-    if not text.endswith(b"\n"):
-        text += b"\n"
-    skipped = _SKIPPED.match(text)
-    position = skipped.end() if skipped else 0
-    line = text.count(b"\n", 0, position) + 1
-    nothing = position == len(text) or (known and _END.match(text, position))
-    if nothing:  # headerless WCNF without a clause, or no formula
-        hint = _line_ends(text[:position])
-        if hint or not known:
-            reason = "nothing but comments and white space" + hint
-            raise DimacsError(source, max(line - 1, 1), reason)
-        return header, Context(header, source, line, max_variables), b""
-    stop = text.index(b"\n", position) + 1
-    first_line = text[position:stop].strip()
-    if first_line.startswith(b"p"):
-        header = _parse_header(first_line, source, line, input_format, max_variables)
-        return header, Context(header, source, line + 1, max_variables), text[stop:]
-    first = first_line.split(None, 1)[0]
-    reason = f"no 'p cnf' header: expected it or a comment, found {shown(first)}"
-    no_header = DimacsError(source, line, reason)
-    is_token = first == b"h" or integer(first) is not None
-    is_end = first.startswith(b"%") and not known
-    if is_end or not (known or (input_format is None and is_token)):
-        raise no_header
-    due = None if known else no_header
-    return header, Context(header, source, line, max_variables, due), text[position:]
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
 
 
-def _line_ends(text: bytes) -> str:
-    """Hint at lines that end in CR alone, which are no lines here."""
-    if not _LONE_RETURN.search(text.strip()):
-        return ""
-    return "; lines end in LF here, and this file has CR alone"
+class _Rejoined:
+    """A stream whose first bytes were read already; needs no seeking."""
+
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+        self._head = head
+        self._rest = rest
+        self.n_read = len(head)
+        """Bytes read so far, those not yet asked for included."""
+
+    def read(self, size: int = -1) -> bytes:
+        if not self._head:
+            data = self._rest.read(size)
+            self.n_read += len(data)
+            return data
+        if size < 0:
+            size = len(self._head)
+        head, self._head = self._head[:size], self._head[size:]
+        return head
 
 
-def _parse_header(
-    text: bytes,
-    source: str,
-    line: int,
-    input_format: InputFormat | None,
-    max_variables: int,
-) -> Header:
-    tokens = text.split()
-    name = tokens[1] if len(tokens) > 1 else b""
-    numbers = [integer(token) for token in tokens[2:]]
-
-    def error(reason: str) -> DimacsError:
-        return DimacsError(source, line, reason)
-
-    if tokens[0] == b"p" and name and name not in (b"cnf", b"wcnf"):
-        raise error(f"format {shown(name)} is not supported; cnf and wcnf are")
-    lengths = {b"cnf": (2,), b"wcnf": (2, 3)}.get(name, ())
-    counts = [n for n in numbers if n is not None and 0 <= n < _MAX_COUNT]
-    if tokens[0] != b"p" or len(numbers) not in lengths or len(counts) < len(numbers):
-        raise error(
-            f"malformed header {shown(text)}: expected "
-            "'p cnf VARIABLES CLAUSES' or 'p wcnf VARIABLES CLAUSES [TOP]'"
-            + _line_ends(text)
-        )
-    if input_format not in (None, name.decode()):
-        raise error(f"header {shown(text)} where {input_format} was asked for")
-    n_variables, n_clauses, *top = counts
-    if n_variables > max_variables:
-        raise error(
-            f"the header declares {n_variables} variables, above the limit of "
-            f"{max_variables}"
-        )
-    if top == [0]:
-        raise error("the header's top weight is 0; it must be at least 1")
-    return Header(name.decode(), line, n_variables, n_clauses, top[0] if top else None)
+# The standard library's readers ask their file for nothing but read(), except
+# to rewind; their annotations ask for more.
+_OPENERS: dict[bytes, tuple[str, Callable[[Any], _Readable]]] = {
+    b"\x1f\x8b": ("gzip", lambda stream: gzip.GzipFile(fileobj=stream)),
+    b"BZh": ("bzip2", bz2.BZ2File),
+    b"\xfd7zXZ\x00": ("xz", lzma.LZMAFile),
+}
+_UNSUPPORTED = {
+    b"\x28\xb5\x2f\xfd": "zstandard",
+    b"PK\x03\x04": "zip",
+    b"7z\xbc\xaf": "7z",
+    b"\x1f\x9d": "compress (.Z)",
+}
+_LONGEST_MAGIC = max(map(len, [*_OPENERS, *_UNSUPPORTED]))
 
 
-def _is_named_wcnf(source: str) -> bool:
-    name = source.lower()
-    for suffix in _COMPRESSED:
-        name = name.removesuffix(suffix)
-    return name.endswith(".wcnf")
+def source_name(path: str) -> str:
+    """Name of an input in messages."""
+    return STDIN if path == "-" else path
+
+
+def long_line(max_line: int) -> str:
+    """Reason to refuse a line of more bytes than this."""
+    return f"a line of more than {max_line} bytes ({RAISE_LIMIT})"
+
+
+def read_bytes(path: str, max_bytes: int | None, max_line: int) -> bytes:
+    """Read the uncompressed bytes of a file.
+
+    `max_bytes`: most bytes; None for as many as a plain file has, and for compressed
+    data the limit of this module. A line of more than `max_line` bytes may end the
+    reading: a device can go on for ever.
+    """
+    with _standard_input() if path == "-" else open(path, "rb") as raw:
+        return uncompressed(raw, source_name(path), max_bytes, max_line)
+
+
+def uncompressed(
+    raw: IO[bytes], source: str, max_bytes: int | None, max_line: int
+) -> bytes:
+    """Read the uncompressed bytes of a stream that is open; see `read_bytes`."""
+    head = raw.read(_LONGEST_MAGIC)
+    for magic, name in _UNSUPPORTED.items():
+        if head.startswith(magic):
+            reason = f"{name} data; gzip, bzip2, xz and plain text can be read"
+            raise DimacsError(source, None, reason)
+    packed = _Rejoined(head, raw)
+    stream: _Readable = packed
+    compression = ""
+    for magic, (name, opener) in _OPENERS.items():
+        if head.startswith(magic):
+            compression, stream = name, opener(packed)
+    size, n_bytes, n_open, chunks = _size(raw), 0, 0, list[bytes]()
+    while chunk := _read(stream, source, compression):
+        chunks.append(chunk)
+        n_bytes += len(chunk)
+        most = max_bytes
+        if compression and most is None:
+            most = FREE_BYTES + MAX_RATIO * max(size, packed.n_read)
+        if most is not None and n_bytes > most:
+            reason = f"more than {most} bytes{' decompressed' * bool(compression)}"
+            raise DimacsError(source, None, f"{reason}, the limit ({RAISE_LIMIT})")
+        feed = chunk.rfind(b"\n")
+        n_open = n_open + len(chunk) if feed < 0 else len(chunk) - feed - 1
+        if n_open > max_line:
+            line = sum(c.count(b"\n") for c in chunks) + 1
+            raise DimacsError(source, line, long_line(max_line))
+    return b"".join(chunks)
+
+
+def _size(raw: IO[bytes]) -> int:
+    """Size of a regular file; 0 for what has none, like pipes."""
+    try:
+        status = os.fstat(raw.fileno())
+    except OSError:  # a stream without a descriptor
+        return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
+
+
+def _standard_input() -> AbstractContextManager[IO[bytes]]:
+    if sys.stdin is None:  # the process was started with it closed
+        raise OSError(errno.EBADF, "standard input is closed", STDIN)
+    return nullcontext(sys.stdin.buffer)  # not ours to close
+
+
+def _read(stream: _Readable, source: str, compression: str) -> bytes:
+    try:
+        return stream.read(CHUNK)
+    except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+        # The decompressors raise an OSError without errno for bad data.
+        if not compression or getattr(error, "errno", None) is not None:
+            raise
+        reason = f"damaged or incomplete {compression} data ({error})"
+        raise DimacsError(source, None, reason) from error
 
 
 OutputFormat = Literal["cnf", "wcnf", "wcnf-headerless"]

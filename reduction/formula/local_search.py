@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from ...algorithms.exact.arrays import INT64_MAX, exact_sum
 from ...algorithms.exact.multinomial import RecordedSeed
-from .checks import literal_truth
-from .formula import ThreeSat
+from .formula import ThreeSat, literal_truth
 
 _NOISE = 0.5
 _FLIPS_BETWEEN_LOOKS_AT_THE_CLOCK = 1024

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...algorithms.exact.arrays import check_count, check_table, check_type
-from .checks import MAX_VARIABLE, checked_assignment
-from .formula import Formula
+from .formula import MAX_VARIABLE, Formula, checked_assignment
 
 
 def random_ksat(

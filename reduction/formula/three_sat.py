@@ -11,8 +11,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .checks import MAX_VARIABLE
-
 NO_SOURCE = -1
 """`ThreeSat.source` of the tautology that stands for no clause at all."""
 
@@ -60,9 +58,9 @@ def _chains(
     """Give every clause its three-literal clauses, all clauses at once."""
     n_links = np.where(widths == 0, 1, np.maximum(widths - 3, 0))
     n_variables = n + int(n_links.sum())
-    if n_variables > MAX_VARIABLE:
+    if n_variables > (most := np.iinfo(np.int32).max):
         raise ValueError(
-            f"the 3-SAT form needs {n_variables} variables, more than {MAX_VARIABLE}"
+            f"the 3-SAT form needs {n_variables} variables, more than {most}"
         )
     pieces = n_links + 1
     source = np.repeat(np.arange(len(widths)), pieces)

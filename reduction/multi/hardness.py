@@ -29,8 +29,7 @@ from ...algorithms.classes.finite import TabularPolicy, TabularPolicyClass
 from ...algorithms.classes.protocols import Policy
 from ...algorithms.exact.data import EmpiricalMeasure
 from ...algorithms.oracles.multi import ClassificationSet, Method, MultiResult, multi
-from ..formula.checks import checked_assignment, literal_truth
-from ..formula.formula import ThreeSat
+from ..formula.formula import ThreeSat, checked_assignment, literal_truth
 
 LIMIT = Fraction(2, 3)
 """U_j."""

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...algorithms.exact.arrays import IntArray, check_type, fits_int64
 from ...algorithms.mdp.bellman import Pair
 from ..family.family import Family, as_assignment
-from ..formula.checks import literal_truth
+from ..formula.formula import literal_truth
 from .optimum import step
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from olivine.reduction.formula.dimacs import read_dimacs
+from olivine.solvers.files import write_texts
 
 from tests.support.commands import CASES, expected, olivine
 from tests.support.depth import deep, spread, with_rows
@@ -333,10 +334,12 @@ def test_an_export_never_stands_beside_a_newer_certificate(tmp_path) -> None:
 def test_proofs_that_cannot_be_written(tmp_path, monkeypatch) -> None:
     """The certificate is there, and the command says so."""
 
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device", "p/bound.lrat")
+    def full(contents) -> None:
+        if tmp_path / "p" / "bound.lrat" in contents:
+            raise OSError(errno.ENOSPC, "No space left on device", "p/bound.lrat")
+        write_texts(contents)
 
-    monkeypatch.setattr("olivine.reduction.certificate.files.write_texts", full)
+    monkeypatch.setattr("olivine.reduction.certificate.certificate.write_texts", full)
     places = ["--certificate", tmp_path / "c.json", "--proofs", tmp_path / "p"]
     done = olivine("verify", UNSATISFIABLE, *ROUTES, *places, "--json")
     made = done.record["certificate"]

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from olivine.reduction.formula.dimacs import DimacsError, dimacs_lines, parse_dimacs
-from olivine.reduction.formula.inputs import CHUNK
+from olivine.reduction.formula.dimacs import (
+    CHUNK,
+    DimacsError,
+    dimacs_lines,
+    parse_dimacs,
+)
 
 from tests.support.depth import deep, spread, with_rows
 from tests.support.formulas import formulas
@@ -84,7 +88,7 @@ def test_the_fast_path_agrees_with_the_exact_one(head, lines, size):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "olivine.reduction.formula.dimacs_body._plain_numbers", lambda block: None
+            "olivine.reduction.formula.dimacs_text._plain_numbers", lambda block: None
         )
         exact = outcome([data], "f")
     assert outcome([data], "f") == exact

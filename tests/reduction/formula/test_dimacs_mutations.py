@@ -121,7 +121,7 @@ def check_one(seed, path):
     assert same(outcome(dimacs.parse_dimacs, pieces), found)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "olivine.reduction.formula.dimacs_body._plain_numbers", lambda block: None
+            "olivine.reduction.formula.dimacs_text._plain_numbers", lambda block: None
         )
         assert same(outcome(dimacs.parse_dimacs, data), found)
     if isinstance(found, dimacs.DimacsError):

@@ -3,7 +3,7 @@
 import olivine
 import pytest
 from hypothesis import given
-from olivine.reduction.formula.pysat_objects import as_formula, to_pysat
+from olivine.reduction.formula.prepare import as_formula, to_pysat
 from pysat.formula import CNF, WCNF, CNFPlus, WCNFPlus
 
 from tests.support.depth import with_rows

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from olivine.reduction.formula.checks import MAX_VARIABLE
 from olivine.reduction.formula.dimacs import read_dimacs
-from olivine.reduction.formula.formula import MAX_WEIGHT, Formula
+from olivine.reduction.formula.formula import MAX_VARIABLE, MAX_WEIGHT, Formula
 from olivine.reduction.formula.three_sat import NO_SOURCE, _chains
 
 from tests.support.cases import case_parameters

@@ -1,4 +1,4 @@
-"""The clauses of a DIMACS file as flat arrays.
+"""The text of a DIMACS file: its header, and its clauses as flat arrays.
 
 Nearly every file holds, but for comment lines, numbers and white space only: NumPy
 reads it at once. What that path is not sure of (a stray byte, a number too large, a
@@ -10,14 +10,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .checks import MAX_VARIABLE, MAX_WEIGHT
-from .inputs import DimacsError, shown
+from .formula import MAX_VARIABLE, MAX_WEIGHT
 
+InputFormat = Literal["cnf", "wcnf"]
+"""What a reader may be asked to read; WCNF with a header or without."""
+
+_MAX_COUNT = 10**40
+"""A header's numbers are below this; a top weight may exceed 64 bits."""
+_SKIPPED = re.compile(rb"(?:[ \t\r\v\f]*(?:c[^\n]*)?\n)*")
+"""Lines of white space and comments."""
+_END = re.compile(rb"[ \t\r\v\f]*%")
+_LONE_RETURN = re.compile(rb"\r(?!\n)")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_COMPRESSED = (".gz", ".bz2", ".xz")
 _MAX_DIGITS = 40
 """Longest number that is converted; a top weight may exceed 64 bits."""
 _INTEGER = re.compile(rb"-?[0-9]+")
@@ -34,6 +44,37 @@ _OTHER_LINES = {
     b"w": "weights of literals (Cachet)",
 }
 """First words of lines that other formats have between clauses."""
+
+
+class DimacsError(ValueError):
+    """An input is no formula in DIMACS form (or its compression is damaged).
+
+    `source` is the name of the file, or "<stdin>"; `line` counts from 1, None when no
+    line can be named; `reason` says in one line what was found and what was expected.
+    An input that the system cannot open or read raises `OSError` instead.
+    """
+
+    def __init__(self, source: str, line: int | None, reason: str) -> None:
+        super().__init__(source, line, reason)  # all three, so that it pickles
+        self.source = source
+        self.line = line
+        self.reason = reason
+
+    def __str__(self) -> str:
+        """``file:line: reason``."""
+        return located(self.source, self.line, self.reason)
+
+
+def located(source: str, line: int | None, text: str) -> str:
+    """Put file and line in front of a message."""
+    place = source if line is None else f"{source}:{line}"
+    return f"{place}: {text}"
+
+
+def shown(token: bytes, limit: int = 40) -> str:
+    """Quote bytes found in a file, escaped to ASCII and cut to `limit`."""
+    text = repr(token[:limit])[1:]
+    return text if len(token) <= limit else f"{text}... ({len(token)} bytes)"
 
 
 class Header(NamedTuple):
@@ -77,7 +118,103 @@ class Context(NamedTuple):
     no_header: DimacsError | None = None  # due unless an h marks some clause as hard
 
 
-def read_clauses(text: bytes, context: Context) -> Clauses:
+def read_text(
+    text: bytes, source: str, input_format: InputFormat | None, max_variables: int
+) -> tuple[Header, Clauses]:
+    """Read the header and the clauses of a file's uncompressed bytes."""
+    context, rest = _read_start(text, source, input_format, max_variables)
+    return context.header, _read_clauses(rest, context)
+
+
+def _read_start(
+    text: bytes, source: str, input_format: InputFormat | None, max_variables: int
+) -> tuple[Context, bytes]:
+    """Read how clauses are to be read, and the lines that follow the header."""
+    known = input_format == "wcnf" or (input_format is None and _is_named_wcnf(source))
+    header = Header("wcnf-headerless")
+    if not (text or known):
+        raise DimacsError(source, 1, "the input is empty")
+    text = text.removeprefix(_BYTE_ORDER_MARK)
+    if not text.endswith(b"\n"):
+        text += b"\n"
+    skipped = _SKIPPED.match(text)
+    position = skipped.end() if skipped else 0
+    line = text.count(b"\n", 0, position) + 1
+    nothing = position == len(text) or (known and _END.match(text, position))
+    if nothing:  # headerless WCNF without a clause, or no formula
+        hint = _line_ends(text[:position])
+        if hint or not known:
+            reason = "nothing but comments and white space" + hint
+            raise DimacsError(source, max(line - 1, 1), reason)
+        return Context(header, source, line, max_variables), b""
+    stop = text.index(b"\n", position) + 1
+    first_line = text[position:stop].strip()
+    if first_line.startswith(b"p"):
+        header = _parse_header(first_line, source, line, input_format, max_variables)
+        return Context(header, source, line + 1, max_variables), text[stop:]
+    first = first_line.split(None, 1)[0]
+    reason = f"no 'p cnf' header: expected it or a comment, found {shown(first)}"
+    no_header = DimacsError(source, line, reason)
+    is_token = first == b"h" or integer(first) is not None
+    is_end = first.startswith(b"%") and not known
+    if is_end or not (known or (input_format is None and is_token)):
+        raise no_header
+    due = None if known else no_header
+    return Context(header, source, line, max_variables, due), text[position:]
+
+
+def _line_ends(text: bytes) -> str:
+    """Hint at lines that end in CR alone, which are no lines here."""
+    if not _LONE_RETURN.search(text.strip()):
+        return ""
+    return "; lines end in LF here, and this file has CR alone"
+
+
+def _parse_header(
+    text: bytes,
+    source: str,
+    line: int,
+    input_format: InputFormat | None,
+    max_variables: int,
+) -> Header:
+    tokens = text.split()
+    name = tokens[1] if len(tokens) > 1 else b""
+    numbers = [integer(token) for token in tokens[2:]]
+
+    def error(reason: str) -> DimacsError:
+        return DimacsError(source, line, reason)
+
+    if tokens[0] == b"p" and name and name not in (b"cnf", b"wcnf"):
+        raise error(f"format {shown(name)} is not supported; cnf and wcnf are")
+    lengths = {b"cnf": (2,), b"wcnf": (2, 3)}.get(name, ())
+    counts = [n for n in numbers if n is not None and 0 <= n < _MAX_COUNT]
+    if tokens[0] != b"p" or len(numbers) not in lengths or len(counts) < len(numbers):
+        raise error(
+            f"malformed header {shown(text)}: expected "
+            "'p cnf VARIABLES CLAUSES' or 'p wcnf VARIABLES CLAUSES [TOP]'"
+            + _line_ends(text)
+        )
+    if input_format not in (None, name.decode()):
+        raise error(f"header {shown(text)} where {input_format} was asked for")
+    n_variables, n_clauses, *top = counts
+    if n_variables > max_variables:
+        raise error(
+            f"the header declares {n_variables} variables, above the limit of "
+            f"{max_variables}"
+        )
+    if top == [0]:
+        raise error("the header's top weight is 0; it must be at least 1")
+    return Header(name.decode(), line, n_variables, n_clauses, top[0] if top else None)
+
+
+def _is_named_wcnf(source: str) -> bool:
+    name = source.lower()
+    for suffix in _COMPRESSED:
+        name = name.removesuffix(suffix)
+    return name.endswith(".wcnf")
+
+
+def _read_clauses(text: bytes, context: Context) -> Clauses:
     """Read the lines that follow a header; the last ends with a line feed."""
     found, exact = _read_numbers(text, context), _Exact(context)
     try:
