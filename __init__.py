@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from .algorithms.environments.from_simulator import from_gymnasium, from_simulator
     from .algorithms.global_policy import global_policy
     from .algorithms.learning.draw_classes import make_classes
+    from .algorithms.learning.events import evaluate
     from .algorithms.learning.learn import learn
-    from .algorithms.learning.results import evaluate
     from .algorithms.lsvee import lsvee
     from .algorithms.mdp.tabular import TabularMDP
     from .algorithms.olive.run import olive_sampled
@@ -76,7 +76,7 @@ _HOMES = {
     "algorithms.environments.from_simulator": ("from_gymnasium", "from_simulator"),
     "algorithms.global_policy": ("global_policy",),
     "algorithms.learning.draw_classes": ("make_classes",),
-    "algorithms.learning.results": ("evaluate",),
+    "algorithms.learning.events": ("evaluate",),
     "algorithms.learning.learn": ("learn",),
     "algorithms.lsvee": ("lsvee",),
     "algorithms.mdp.tabular": ("TabularMDP",),

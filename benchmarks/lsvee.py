@@ -14,8 +14,7 @@ import math
 
 import numpy as np
 from olivine.algorithms.environments import make
-from olivine.algorithms.learning.draw_classes import make_classes
-from olivine.algorithms.learning.draw_q_functions import make_q_class
+from olivine.algorithms.learning.draw_classes import make_classes, make_q_class
 from olivine.algorithms.lsvee import LsveePractical, LsveeTheorem, lsvee
 from olivine.algorithms.valor.algorithm import valor
 from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, TheoremParameters

@@ -18,8 +18,8 @@ import numpy as np
 from olivine.algorithms.environments import make, register
 from olivine.algorithms.learning import registry
 from olivine.algorithms.learning.draw_classes import ClassKind
+from olivine.algorithms.learning.problem import LearningResult
 from olivine.algorithms.learning.registry import Task
-from olivine.algorithms.learning.results import LearningResult
 from olivine.algorithms.olive.parameters import trajectory_bound
 from olivine.reduction.family.environment import threesat
 

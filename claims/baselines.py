@@ -32,8 +32,7 @@ from ..algorithms.environments.finite_truth import finite_model, occupancies
 from ..algorithms.environments.protocol import Environment
 from ..algorithms.learning.draw_classes import make_classes
 from ..algorithms.learning.monitors import with_monitors
-from ..algorithms.learning.problem import Problem
-from ..algorithms.learning.results import LearningResult
+from ..algorithms.learning.problem import LearningResult, Problem
 from ..algorithms.valor.algorithm import valor
 from ..algorithms.valor.parameters import PracticalParameters
 from . import runs

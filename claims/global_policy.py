@@ -32,7 +32,7 @@ from ..algorithms.global_policy.review import GlobalPolicyMonitors
 from ..algorithms.learning.draw_classes import make_classes
 from ..algorithms.learning.events import Path
 from ..algorithms.learning.parameters import Version
-from ..algorithms.learning.results import LearningResult
+from ..algorithms.learning.problem import LearningResult
 from ..algorithms.valor import valor
 from ..algorithms.valor.parameters import TheoremParameters
 from . import runs

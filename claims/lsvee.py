@@ -14,10 +14,9 @@ import numpy as np
 from ..algorithms.classes.q_functions import FiniteQClass
 from ..algorithms.environments import make
 from ..algorithms.environments.protocol import Environment
-from ..algorithms.learning.draw_q_functions import make_q_class, optimal_member
+from ..algorithms.learning.draw_classes import make_q_class, optimal_member
 from ..algorithms.learning.events import Observer
-from ..algorithms.learning.problem import Problem
-from ..algorithms.learning.results import LearningResult
+from ..algorithms.learning.problem import LearningResult, Problem
 from ..algorithms.lsvee.algorithm import Elimination, lsvee
 from ..algorithms.lsvee.parameters import LsveeTheorem, Sizes
 from ..algorithms.lsvee.review import LsveeMonitors, optimal_q

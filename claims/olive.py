@@ -18,10 +18,9 @@ from ..algorithms.environments.finite_makers import from_mdp
 from ..algorithms.environments.protocol import Environment
 from ..algorithms.exact.arrays import END
 from ..algorithms.exact.data import EmpiricalMeasure
-from ..algorithms.learning.draw_classes import ClassKind
-from ..algorithms.learning.draw_q_functions import make_q_class
+from ..algorithms.learning.draw_classes import ClassKind, make_q_class
+from ..algorithms.learning.problem import LearningResult
 from ..algorithms.learning.registry import Task
-from ..algorithms.learning.results import LearningResult
 from ..algorithms.mdp.distributions import Distribution
 from ..algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
 from ..algorithms.olive.environments import LayeredEnvironment, TabularEnvironment

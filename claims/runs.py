@@ -16,8 +16,7 @@ from ..algorithms.classes import PolicyClassByLevel, ValueClassByLevel
 from ..algorithms.environments.finite_makers import Instance
 from ..algorithms.environments.protocol import Environment
 from ..algorithms.learning.monitors import with_monitors
-from ..algorithms.learning.problem import Problem
-from ..algorithms.learning.results import LearningResult
+from ..algorithms.learning.problem import LearningResult, Problem
 from .claim import Evidence
 
 CONFIDENCE = 0.95

@@ -27,10 +27,10 @@ from ..algorithms.environments.finite_makers import Instance
 from ..algorithms.environments.finite_truth import FiniteTruth
 from ..algorithms.environments.protocol import Environment
 from ..algorithms.exact.data import EmpiricalMeasure
-from ..algorithms.learning.deviations import largest_value_deviation, value_differences
 from ..algorithms.learning.draw_classes import make_classes
 from ..algorithms.learning.events import Descending, Path
-from ..algorithms.learning.results import LearningResult
+from ..algorithms.learning.monitors import largest_value_deviation, value_differences
+from ..algorithms.learning.problem import LearningResult
 from ..algorithms.oracles.ledger import unguard
 from ..algorithms.oracles.lp import mean_discrepancy
 from ..algorithms.two_sample.algorithm import Visit, two_sample

@@ -25,10 +25,10 @@ from ..algorithms.classes.protocols import ValueClass, action_weights
 from ..algorithms.environments import make
 from ..algorithms.environments.finite_makers import Instance, from_lists
 from ..algorithms.exact.arrays import object_array
-from ..algorithms.learning.deviations import largest_value_deviation
 from ..algorithms.learning.draw_classes import ClassKind, make_classes
 from ..algorithms.learning.events import Triple
-from ..algorithms.learning.results import LearningResult
+from ..algorithms.learning.monitors import largest_value_deviation
+from ..algorithms.learning.problem import LearningResult
 from ..algorithms.oracles.ledger import unguard
 from ..algorithms.valor.algorithm import (
     constrained_step,

@@ -67,7 +67,7 @@ def learn(
 
     Example: [bold]olivine learn valor --env random-finite --set states=3[/bold]
     """
-    from ..algorithms.learning.results import impossible
+    from ..algorithms.learning.problem import impossible
     from .experiments.runs import Examination, OutOfTimeError, prepare
 
     examination = None

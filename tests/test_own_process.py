@@ -7,7 +7,7 @@ import olivine
 import pytest
 from olivine.algorithms.environments.protocol import UnknownTruthError
 from olivine.algorithms.learning import registry
-from olivine.algorithms.learning.draw_q_functions import make_q_class
+from olivine.algorithms.learning.draw_classes import make_q_class
 
 from tests.support.pages import DOCS, python_blocks, run_script
 from tests.support.recording import recording

@@ -30,7 +30,7 @@ from ..baselines.backwards import backup
 from ..baselines.parameters import BACKUP, practical_parameters
 from ..exact.arrays import check_count
 from ..exact.multinomial import RecordedSeed
-from ..learning.results import LearningResult
+from ..learning.problem import LearningResult
 from ..valor.algorithm import valor
 from ..valor.parameters import PracticalParameters, TheoremParameters, ValorParameters
 from .backup import HALF, A, B, BackupBarrier, Ties

@@ -5,8 +5,15 @@ from typing import Any
 
 from ..environments.protocol import require_deterministic
 from ..learning.problem import Problem
-from ..learning.registry import Algorithm, Task
-from ..learning.tasks import CLASS_SETTINGS, classes_of, declare, log_sizes, sizes_of
+from ..learning.registry import (
+    CLASS_SETTINGS,
+    Algorithm,
+    Task,
+    classes_of,
+    declare,
+    log_sizes,
+    sizes_of,
+)
 from .backwards import backup, fqi, psdp
 from .parameters import (
     BACKUP,

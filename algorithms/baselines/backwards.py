@@ -41,8 +41,7 @@ from ..exact.data import EmpiricalMeasure, pool
 from ..learning.draw_classes import paths_to_states
 from ..learning.events import NewPolicies, Observer, notify
 from ..learning.metaalg import decisions, exact_cost, next_values, policy_costs
-from ..learning.problem import Frame, Problem
-from ..learning.results import LearningResult
+from ..learning.problem import Frame, LearningResult, Problem
 from ..oracles.csc import csc
 from ..oracles.least_squares import least_squares
 from ..oracles.ledger import evaluate, guard, unguard

@@ -24,8 +24,7 @@ from ..environments.finite_truth import (
     table,
 )
 from ..learning.monitors import FEATURES, UNKNOWN, Review, Tally, claim_table
-from ..learning.problem import Problem
-from ..learning.results import LearningResult, Scope
+from ..learning.problem import LearningResult, Problem, Scope
 from .backwards import LevelFit
 from .parameters import (
     BACKUP,

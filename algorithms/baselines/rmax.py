@@ -28,8 +28,7 @@ from ..environments.protocol import Environment, knows_truth
 from ..exact.arrays import END
 from ..exact.data import EmpiricalMeasure, recoded
 from ..learning.events import NewPolicies, Observer, notify
-from ..learning.problem import Frame, Problem
-from ..learning.results import LearningResult
+from ..learning.problem import Frame, LearningResult, Problem
 from .parameters import RMAX, RmaxParameters
 
 ONE, ZERO = Fraction(1), Fraction(0)

@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from ..learning.problem import Problem
-from ..learning.registry import Task
-from ..learning.tasks import CLASS_SETTINGS, by_kind, classes_of, declare
+from ..learning.registry import CLASS_SETTINGS, Task, by_kind, classes_of, declare
 from .algorithm import global_policy
 from .parameters import (
     GLOBAL_POLICY,

@@ -45,8 +45,7 @@ from ..learning.events import (
     notify,
 )
 from ..learning.metaalg import EXACT_COSTS, exact_cost
-from ..learning.problem import Frame, Problem, Run
-from ..learning.results import LearningResult
+from ..learning.problem import Frame, LearningResult, Problem, Run
 from ..oracles.csc import csc, importance_costs
 from ..oracles.ledger import evaluate, guard, unguard
 from ..oracles.lp import ValueProgram

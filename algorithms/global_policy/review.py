@@ -11,14 +11,17 @@ from numpy.typing import NDArray
 from ..assumptions.checks import realizability
 from ..exact.arrays import object_array
 from ..exact.data import EmpiricalMeasure
-from ..learning.deviations import (
+from ..learning.events import Descending, Entered, Path
+from ..learning.monitors import (
+    FEATURES,
+    UNKNOWN,
+    Review,
+    claim_table,
     largest_policy_deviation,
     policy_differences,
     value_deviation,
 )
-from ..learning.events import Descending, Entered, Path
-from ..learning.monitors import FEATURES, UNKNOWN, Review, claim_table
-from ..learning.results import LearningResult, Scope
+from ..learning.problem import LearningResult, Scope
 from ..oracles.csc import csc
 from .algorithm import Comparison, LearnedTest, Policies, Refit, Return
 from .parameters import GlobalPolicyParameters

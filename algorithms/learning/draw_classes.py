@@ -1,16 +1,30 @@
-"""Realizable classes for an environment: tabular, finite or linear.
+"""Realizable classes for an environment: tabular, finite or linear, or Q-functions.
 
 An experiment knows the truth, so a finite class can hold g* and π*. A first data set
 rules out random functions at once; the finite classes here are *products* of local
 functions, the right one among them, so that one hidden state says nothing about the
 others. Where observations are features, members are functions of the state that the
 decoder reads off.
+
+Of Q-functions the local functions are Q* and wrong ones that a learner finds hard:
+
+- swapped: Q*(s, ·) with the actions turned round: values right, greedy action wrong;
+- tempting: one action that is not optimal promises 1;
+- blunt: the mean of the state's values at every action: value near, action arbitrary;
+- drawn: values from {0, 1/8, ..., 1}.
+
+A class of N Q-functions is the whole product where that is no more, else it holds
+members that err in one state (half the class at most) and others at random.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -26,6 +40,7 @@ from ..classes import (
     TabularValueClass,
     ValueClassByLevel,
 )
+from ..classes.q_functions import Decoder, FiniteQClass
 from ..environments.check import as_environment
 from ..environments.protocol import Environment, knows_truth
 from ..exact.arrays import check_count, check_type, object_array
@@ -82,19 +97,18 @@ def make_classes(
     if kind != "finite":
         raise ValueError(f"classes: {kind!r} is none of {', '.join(KINDS)}")
     check_size(size)
-    check_known(environment)
+    _check_known(environment)
     values, policies = [], []
     for h in range(1, environment.horizon + 1):
-        if not environment.space(h).is_finite:
-            values.append(_decoded_values(environment, h, size, rng))
-            policies.append(_decoded_policies(environment, h, size, rng))
-            continue
-        values.append(_product_values(environment, h, size, rng))
-        policies.append(_product_policies(environment, h, size, rng))
+        listed = environment.space(h).is_finite
+        make_values = _product_values if listed else _decoded_values
+        make_policies = _product_policies if listed else _decoded_policies
+        values.append(make_values(environment, h, size, rng))
+        policies.append(make_policies(environment, h, size, rng))
     return ValueClassByLevel(values), PolicyClassByLevel(policies)
 
 
-def check_known(environment: Environment) -> None:
+def _check_known(environment: Environment) -> None:
     """Refuse finite classes, which are drawn around the truth, where it is unknown."""
     if not knows_truth(environment):
         raise ValueError(
@@ -226,9 +240,6 @@ def _products(
     return np.stack([members[i] for i in rng.permutation(len(members))])
 
 
-Decoder = Callable[[Any], NDArray[np.int64]]
-
-
 class _OnStates:
     """Members that are tables over states; observations are decoded once for all."""
 
@@ -283,10 +294,7 @@ def _decoded_values(
     states = range(truth.n_states(level))
     count = _local_count(states, size)
     grid = np.linspace(0, 1, count - 1) if count > 2 else [1.0]
-    choices = []
-    for s in states:
-        right = float(truth.state_value(level, s))
-        choices.append([right, *grid])
+    choices = [[float(truth.state_value(level, s)), *grid] for s in states]
     table = np.array(list(itertools.product(*choices)), dtype=np.float64)
     return DecodedValueClass(rng.permutation(table), _decoder(environment, level))
 
@@ -295,11 +303,11 @@ def _decoded_policies(
     environment: Environment, level: int, size: int, rng: np.random.Generator
 ) -> FinitePolicyClass:
     """Every map from states to actions, or a product with π* of at most `size`."""
-    truth, k = environment.truth, environment.n_actions
-    states = range(truth.n_states(level))
-    count = min(k, _local_count(states, size))
+    k = environment.n_actions
+    right_actions = _state_q_values(environment, level).argmax(axis=1).tolist()
+    count = min(k, _local_count(right_actions, size))
     choices = []
-    for right in _state_actions(environment, level):
+    for right in right_actions:
         others = rng.permutation(np.delete(np.arange(k), right))[: count - 1]
         choices.append([right, *others.tolist()])
     table = np.array(list(itertools.product(*choices)), dtype=np.int64)
@@ -307,15 +315,162 @@ def _decoded_policies(
     return DecodedPolicyClass(shuffled, _decoder(environment, level), k)
 
 
-def _state_actions(environment: Environment, level: int) -> list[int]:
-    model = environment.truth.model  # type: ignore[attr-defined]
-    truth = environment.truth
-    rewards = model.level(level).mean_rewards / model.unit
-    best = []
-    for s in range(truth.n_states(level)):
-        gains = [
-            rewards[s, a] + truth.state_value(level + 1, truth.successor(level, s, a))
-            for a in range(environment.n_actions)
+def _state_q_values(environment: Environment, level: int) -> NDArray[Any]:
+    """Q* of the hidden states, Fractions (states, K)."""
+    truth: Any = environment.truth
+    rewards = truth.model.level(level).mean_rewards / truth.model.unit
+    table = np.asarray(rewards, dtype=object)
+    for s, a in np.ndindex(table.shape):
+        table[s, a] += truth.state_value(level + 1, truth.successor(level, s, a))
+    return table
+
+
+MAX_ENTRIES = 5 * 10**6
+"""Most values of all members together, exact numbers of about 100 bytes."""
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """A hidden state of a level and the local functions a member may have there."""
+
+    level: int
+    codes: NDArray[np.int64]
+    locals: tuple[NDArray[Any], ...]  # each (codes, K); the first is Q*
+
+
+def make_q_class(
+    environment: Environment, rng: np.random.Generator, *, size: int = 64
+) -> FiniteQClass:
+    """Make a class of Q-functions that holds Q*."""
+    _check_known(environment)
+    size = check_count("size", size)
+    right, groups, decoders = _optimal(environment)
+    states = [
+        _State(h, codes, _local_functions(right[h - 1][codes], rng))
+        for h, level_groups in enumerate(groups, 1)
+        for codes in level_groups
+    ]
+    counts = [len(state.locals) for state in states]
+    members = min(size, math.prod(counts))
+    entries = members * sum(table.size for table in right)
+    if entries > MAX_ENTRIES:
+        raise ValueError(
+            f"size: {members} functions have {entries} values, more than {MAX_ENTRIES};"
+            " a class that is enumerated must be smaller"
+        )
+    choices = _choose(counts, size, rng)
+    tables = []
+    for h, table in enumerate(right, 1):
+        listed = np.repeat(table[None], len(choices), axis=0)
+        for s, state in enumerate(states):
+            if state.level == h:
+                listed[:, state.codes] = np.stack(state.locals)[choices[:, s]]
+        tables.append(listed)
+    return FiniteQClass(tables, decoders)
+
+
+def optimal_member(functions: FiniteQClass, environment: Environment) -> int | None:
+    """Find the number of Q*, exact where states can be observed; None if missing."""
+    right, groups, _ = _optimal(environment)
+    if functions.horizon != len(right):
+        raise ValueError(f"functions: {functions.horizon} levels, H = {len(right)}")
+    same = np.ones(len(functions), dtype=np.bool_)
+    for h, (table, level_groups) in enumerate(zip(right, groups, strict=True), 1):
+        codes = np.concatenate(level_groups)
+        values = functions.table(h)[:, codes]
+        wanted = table[codes] if functions.exact else table[codes].astype(np.float64)
+        same &= np.asarray(values == wanted, dtype=np.bool_).all(axis=(1, 2))
+    return int(np.argmax(same)) if same.any() else None
+
+
+def _optimal(
+    environment: Environment,
+) -> tuple[list[NDArray[Any]], list[list[NDArray[np.int64]]], list[Decoder] | None]:
+    """Q* by level, the codes of each reachable state, and decoders.
+
+    Where observations are features, of the hidden states, each a group of one code.
+    """
+    truth: Any = environment.truth
+    listed = environment.space(1).is_finite
+    if not listed and getattr(truth, "emission", None) is None:
+        raise ValueError(f"make_q_class: {environment.name!r} has no decoder")
+    levels = range(1, environment.horizon + 1)
+    if listed:
+        right = [np.asarray(truth.q_values(h)) for h in levels]
+        return right, [_groups(environment, h) for h in levels], None
+    return (
+        [_state_q_values(environment, h) for h in levels],
+        [[np.array([s]) for s in sorted(truth.reachable(h))] for h in levels],
+        [functools.partial(truth.emission.decode, h) for h in levels],
+    )
+
+
+def _groups(environment: Environment, level: int) -> list[NDArray[np.int64]]:
+    if environment.deterministic:
+        return state_groups(environment, level)
+    truth: Any = environment.truth
+    emissions = truth.model.level(level).emissions
+    reached = sorted(truth.reachable(level))
+    return [np.flatnonzero(emissions[s]).astype(np.int64) for s in reached]
+
+
+def _local_functions(
+    right: NDArray[Any], rng: np.random.Generator
+) -> tuple[NDArray[Any], ...]:
+    """Q* of a state's codes (codes, K) first, then wrong ones, all different."""
+    n, k = right.shape
+    found = [right, np.roll(right, int(rng.integers(1, k)) if k > 1 else 0, axis=1)]
+    tempting = right.copy()
+    best = right.argmax(axis=1)
+    others = (best + rng.integers(1, k, n)) % k if k > 1 else best
+    tempting[np.arange(n), others] = Fraction(1)
+    blunt = right.copy()
+    blunt[:] = sum(right.flat, Fraction(0)) / right.size
+    drawn = right.copy()
+    drawn.ravel()[:] = [Fraction(v, 8) for v in rng.integers(0, 9, right.size).tolist()]
+    found += [tempting, blunt, drawn]
+    different: list[NDArray[Any]] = []
+    for candidate in found:
+        if not any(np.array_equal(candidate, kept) for kept in different):
+            different.append(candidate)
+    return tuple(different)
+
+
+def _choose(
+    counts: Sequence[int], size: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Members as choices of local functions (members, states), Q* (0) among them."""
+    right = (0,) * len(counts)
+    total = math.prod(counts)
+    if total <= size:
+        kept = list(itertools.product(*map(range, counts)))
+    else:
+        singles = [
+            (*right[:s], c, *right[s + 1 :])
+            for s, count in enumerate(counts)
+            for c in range(1, count)
         ]
-        best.append(gains.index(max(gains)))
-    return best
+        order = rng.permutation(len(singles))[: (size - 1) // 2]
+        first = [right, *(singles[i] for i in order)]
+        if total <= 8 * size:
+            product = list(itertools.product(*map(range, counts)))
+            more = [product[i] for i in rng.permutation(len(product))]
+        else:
+            more = _some_drawn(counts, size, rng)
+        kept = list(dict.fromkeys([*first, *more]))[:size]
+    chosen = np.array(kept, dtype=np.int64).reshape(len(kept), len(counts))
+    return chosen[rng.permutation(len(chosen))]
+
+
+def _some_drawn(
+    counts: Sequence[int], size: int, rng: np.random.Generator
+) -> list[tuple[int, ...]]:
+    """At least 2 ``size`` members of a big product, at first mostly right ones."""
+    drawn: dict[tuple[int, ...], None] = {}
+    chance = 0.5
+    while len(drawn) < 2 * size:
+        wrong = rng.random((size, len(counts))) < chance
+        rows = np.where(wrong, rng.integers(0, counts, (size, len(counts))), 0)
+        drawn |= dict.fromkeys(map(tuple, rows.tolist()))
+        chance = min(1.0, chance + 0.1)
+    return list(drawn)

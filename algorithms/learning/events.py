@@ -10,7 +10,7 @@ An observer is any callable that takes an event, ``[].append`` say; it never ans
 New policies are a `NewPolicies`: the last policy tried (VALOR, its constrained form,
 the two-sample algorithm, LSVEE), the round's (OLIVE), the batch's (R-max), a level's
 (global policy and the backward baselines). A `Recorder` keeps them; a level without one
-acts uniformly.
+acts uniformly. `evaluate` plays policies.
 
 >>> from olivine.algorithms.environments import make
 >>> env = make("grid", 0)
@@ -23,8 +23,9 @@ acts uniformly.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -32,10 +33,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..classes.protocols import Observations
-from ..environments.protocol import Environment, Truth, knows_truth
-from ..exact.arrays import check_type
+from ..environments.check import as_environment
+from ..environments.protocol import AnyPolicy, Environment, Truth, knows_truth
+from ..exact.arrays import check_count, check_type, check_unit, rational
 from ..exact.data import EmpiricalMeasure
-from .results import evaluate
+from ..exact.multinomial import generator
 
 Path = tuple[int, ...]
 Observer = Callable[[Any], object]  # is told of every event of a run
@@ -133,6 +135,78 @@ class Iteration(NewPolicies):
     estimate: Fraction  # V̂^(k)
     mean_return: Fraction  # V̂^π̂, over n_eval trajectories
     accepted: bool  # Whether V̂ ≤ V̂^π̂ + ε/2
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Returns of `episodes` played: their `mean`, with its `standard_error`."""
+
+    mean: float
+    standard_error: float
+    episodes: int
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4g} ± {self.standard_error:.2g} ({self.episodes} episodes)"
+
+    def overlooked(self, slip: float) -> float:
+        """Chance (1 - slip)^episodes that no episode shows slips of that share."""
+        check_unit("slip", rational(slip, "slip"))
+        return float((1 - slip) ** self.episodes)
+
+    def to_json(self) -> dict[str, float]:
+        """Plain values."""
+        return asdict(self)
+
+
+def evaluate(
+    environment: Environment,
+    policies: Sequence[AnyPolicy],
+    episodes: int = 1000,
+    *,
+    seed: int | np.random.Generator = 0,
+) -> Evaluation:
+    """Play policies, and give the mean return with its standard error.
+
+    Every episode is played afresh, a simulator's too, whatever it was declared to be.
+
+    Parameters
+    ----------
+    environment
+        Any object of the protocol.
+    policies
+        One per level, such as ``result.policies``.
+    episodes
+        At least 2.
+    seed
+        An integer or a Generator.
+
+    Raises
+    ------
+    ValueError
+        For fewer episodes than 2, missing policies, or a simulator that an episode
+        shows to differ from what it was declared to be.
+    """
+    environment = as_environment(environment)
+    n = check_count("episodes", episodes, least=2)
+    if policies is not None:
+        check_type("policies", policies, Iterable, "list with a policy per level")
+    if policies is None or any(policy is None for policy in policies):
+        raise ValueError(
+            "policies: some are missing, as the run failed before it had them; see "
+            "`result.reason`"
+        )
+    rng = generator(seed)
+    # A simulator that remembers its steps plays so many episodes of a run.
+    most = getattr(environment, "replays", n)
+    total, returns = Fraction(0), []
+    for start in range(0, n, most):
+        some = min(most, n - start)
+        run = environment.run(policies, some, rng, first=some)
+        total += run.mean_return * some
+        returns.append(run.returns)
+    seen = np.concatenate(returns)
+    deviation = float(np.std(seen, ddof=1)) if np.ptp(seen) else 0.0
+    return Evaluation(float(total / n), deviation / math.sqrt(n), n)
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ from ..environments.protocol import Environment, knows_truth
 from ..exact.arrays import check_unit, rational
 from ..exact.multinomial import generator
 from .draw_classes import KINDS, ClassKind
-from .events import Iteration, Observer, check_observers
+from .events import Evaluation, Iteration, Observer, check_observers, evaluate
+from .problem import LearningResult
 from .registry import Algorithm, ParameterKind, Task, get, suggestion
-from .results import LearningResult, doubts, measured
 
 _BEAT = 5.0  # seconds between two signs of life
 
@@ -183,6 +183,51 @@ def judged(
     if result.succeeded:
         notes = doubts(environment, result.estimate, epsilon, played)
     return replace(result, evaluation=played, notes=tuple(notes))
+
+
+def measured(environment: Any, policies: Sequence[Any] | None) -> Evaluation | None:
+    """Evaluate what was learned on a simulator, whose plays are its only truth."""
+    replays = getattr(environment, "replays", None)
+    if replays is None or policies is None or None in policies:
+        return None
+    return evaluate(environment, policies, max(2, replays))
+
+
+def doubts(
+    environment: Environment, estimate: Any, epsilon: float, played: Evaluation | None
+) -> list[str]:
+    """Say why the success of a run may mean little, a sentence each."""
+    found = []
+    truth = environment.truth if knows_truth(environment) else None
+    if truth is not None and epsilon >= truth.optimal_value:
+        found.append(
+            f"epsilon: every policy is within {epsilon:g} of V* = "
+            f"{float(truth.optimal_value):.3g}; take a smaller epsilon"
+        )
+    elif truth is None and played is not None:
+        most = played.mean + 4 * played.standard_error
+        if epsilon >= most:
+            found.append(
+                f"epsilon: {epsilon:g} is more than what the policies get, {played}; "
+                "if V* is about that, every policy is within epsilon of it; take a "
+                "smaller epsilon, or an algorithm that finds more"
+            )
+    if estimate is None:
+        return found
+    margin = float(epsilon) / 4  # rounding, or the run's own accuracy, says nothing
+    if not -margin <= estimate <= 1 + margin:
+        found.append(
+            f"estimate: {float(estimate):.3g} is outside [0, 1], where returns are; "
+            "take more trajectories"
+        )
+    if played is not None:
+        away = abs(float(estimate) - played.mean)
+        if away > max(4 * played.standard_error, float(epsilon) / 4):
+            found.append(
+                f"estimate: {float(estimate):.3g}, but the policies get {played}; take "
+                "more trajectories, or classes that hold better functions"
+            )
+    return found
 
 
 def choose_classes(given: Any, entry: Algorithm, environment: Environment) -> Any:

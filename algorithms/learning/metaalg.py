@@ -23,8 +23,7 @@ from ..oracles.ledger import evaluate, unguard
 from ..oracles.results import CscResult
 from .events import Entered, EventFailedError, Iteration, Observer, Path, notify
 from .parameters import DfsParameters, MetaAlgParameters
-from .problem import Frame, Run
-from .results import LearningResult
+from .problem import Frame, LearningResult, Run
 
 EXACT_COSTS = Fraction(1, 10**12)
 """Below this ε_sub costs are rationals: float64 would be too coarse."""

@@ -1,4 +1,4 @@
-"""Learning algorithms by name.
+"""Learning algorithms by name, and how a task becomes a run of one.
 
 >>> get("valor").default_classes
 'tabular'
@@ -14,14 +14,22 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..classes import PolicyClassByLevel, ValueClassByLevel
+from ..assumptions.checks import realizability, violating_classes
+from ..assumptions.closure import COMPLETENESS, complete_classes
+from ..classes import (
+    FinitePolicyClass,
+    FiniteValueClass,
+    PolicyClassByLevel,
+    ValueClassByLevel,
+)
 from ..classes.q_functions import FiniteQClass
-from ..environments.protocol import Environment
+from ..environments.protocol import Environment, knows_truth, require_deterministic
 from ..exact.arrays import check_type
-from .draw_classes import ClassKind
+from .draw_classes import ClassKind, check_size, make_classes
 from .events import Observer
-from .problem import Problem
-from .results import LearningResult
+from .monitors import Review, with_monitors
+from .parameters import ByChoice, ByTheorem, Parameters, Version
+from .problem import LearningResult, Problem
 
 ParameterKind = Literal["theorem", "paper", "practical", "frugal"]
 PARAMETER_KINDS: tuple[ParameterKind, ...] = ("theorem", "paper", "practical")
@@ -46,7 +54,7 @@ class Task:
 
     `environment` is fresh; `classes` a kind, or (G, Π) or Q-functions as they are;
     `rng` the only source of randomness. `on_classes` is called with the classes as soon
-    as they are drawn, and stops the run if it raises (`tasks.show_classes`);
+    as they are drawn, and stops the run if it raises (`show_classes`);
     `allow_unrealizable` runs although classes are known to miss g* or π*.
     """
 
@@ -64,7 +72,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Parts:
-    """What an algorithm is declared with: see `olivine.algorithms.learning.tasks`."""
+    """What an algorithm is declared with: see `declare`."""
 
     classes: Callable[[Task], Problem]
     parameters: Callable[[Task, Problem], Any]
@@ -155,3 +163,229 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     """Return ", did you mean ...?" for the nearest known word, or nothing."""
     near = difflib.get_close_matches(word, list(known), 1, 0.5)
     return f", did you mean {near[0]!r}?" if near else ""
+
+
+CLASS_SETTINGS = {
+    "size": "most members of a finite class of a level",
+    "bound": "largest coefficient of linear value functions",
+    "complete": "what finite classes are closed for: policy-value, policy or both",
+    "violate": "an assumption that finite classes are made to violate, by its name",
+}
+
+
+def declare(
+    name: str,
+    summary: str,
+    *,
+    parameters: Callable[[Task, Problem], Any],
+    learn: Callable[..., LearningResult],
+    review: Callable[..., Review],
+    settings: Mapping[str, str],
+    classes: Callable[[Task], Problem] | None = None,
+    default_classes: ClassKind = "tabular",
+    assumptions: tuple[str, ...] = (),
+    deterministic: bool = True,
+    kinds: tuple[ParameterKind, ...] = PARAMETER_KINDS,
+) -> Algorithm:
+    """Declare an algorithm for the registry.
+
+    Parameters
+    ----------
+    name, summary, default_classes, assumptions, kinds
+        As in `Algorithm`.
+    parameters
+        Of a task and its problem: see `by_kind`.
+    learn
+        Runs it: called with `Problem.arguments`, parameters and generator, and
+        ``observers``.
+    review
+        Makes its monitors: called with problem and parameters.
+    settings
+        Beside those of classes.
+    classes
+        Draws the classes of a task; None: `classes_of`.
+    deterministic
+        Whether hidden dynamics must be.
+    """
+    parts = Parts(classes or classes_of, parameters, learn, review)
+
+    def run(task: Task) -> LearningResult:
+        environment = task.environment
+        entry.check_kind("parameters", task.parameters)
+        if deterministic:
+            require_deterministic(environment, name)
+        problem = parts.classes(task)
+        chosen = parameters(task, problem)
+        given = (*problem.arguments, chosen, task.rng)
+        if not knows_truth(environment):
+            return learn(*given, observers=task.observers)
+        monitors = review(problem, chosen)
+        result = learn(*given, observers=(monitors, *task.observers))
+        return with_monitors(result, monitors.reports(result))
+
+    whole = dict(settings) if classes else {**settings, **CLASS_SETTINGS}
+    entry = Algorithm(
+        name, summary, run, default_classes, whole, assumptions, kinds, parts=parts
+    )
+    return entry
+
+
+def by_kind(
+    theorem: type[ByTheorem],
+    practical: type[ByChoice],
+    algorithm: str | None = None,
+    *,
+    squared: bool = False,
+    defaults: Callable[[Task], Mapping[str, Any]] = lambda task: {},
+    frugal: type[ByChoice] | None = None,
+) -> Callable[[Task, Problem], Parameters]:
+    """Choose a theorem's parameters or practical ones, as a task says.
+
+    A free kind refuses, with a ValueError, settings that another one has.
+
+    Parameters
+    ----------
+    theorem, practical, frugal
+        The parameters; of the kind ``"frugal"`` where there are some.
+    algorithm
+        Whose constants; None: the first that they are for.
+    squared
+        Whether |G| is that for squared losses.
+    defaults
+        Free parameters of a task that settings may override.
+    """
+    free = {"practical": practical, "frugal": frugal}
+
+    def choose(task: Task, problem: Problem) -> Parameters:
+        sizes, chosen = sizes_of(task)
+        kind = free.get(task.parameters)
+        if kind is not None:
+            if unknown := [name for name in chosen if name not in kind.settings()]:
+                raise ValueError(f"{unknown[0]}: {task.parameters} parameters lack it")
+            return kind(*sizes, algorithm, **{**defaults(task), **chosen})
+        of_classes = log_sizes(problem.values, problem.policies, squared=squared)
+        version: Version = "paper" if task.parameters == "paper" else "theorem"
+        return theorem(*sizes, *of_classes, algorithm, version)
+
+    return choose
+
+
+def sizes_of(task: Task) -> tuple[tuple[float, float, int, int, int], dict[str, Any]]:
+    """(ε, δ, M, K, H) of a task, and its other settings, which no theorem takes."""
+    environment = task.environment
+    chosen = {k: v for k, v in task.settings.items() if k not in CLASS_SETTINGS}
+    m = chosen.pop("M", environment.max_states)
+    refuse_fixed(task, chosen)
+    sizes = m, environment.n_actions, environment.horizon
+    return (task.epsilon, task.delta, *sizes), chosen
+
+
+def refuse_fixed(task: Task, chosen: Mapping[str, Any]) -> None:
+    """Refuse settings that the theorem makes, with a ValueError."""
+    if chosen and task.parameters in ("theorem", "paper"):
+        raise ValueError(
+            f"{next(iter(chosen))}: set by the theorem; take practical parameters"
+        )
+
+
+def classes_of(task: Task) -> Problem:
+    """Draw the classes of a task, or take those given; ValueError if unrealizable."""
+    if isinstance(task.classes, FiniteQClass):
+        raise ValueError("classes: Q-functions are for lsvee and olive; give (G, Π)")
+    if isinstance(task.classes, tuple):
+        given = [name for name in CLASS_SETTINGS if name in task.settings]
+        if given:
+            raise ValueError(f"{given[0]}: the classes are given, none are drawn")
+        show_classes(task, *task.classes)
+        return Problem(task.environment, *task.classes)
+    chosen: dict[str, Any] = {
+        name: task.settings[name] for name in CLASS_SETTINGS if name in task.settings
+    }
+    _refuse_idle(task.classes, chosen)
+    complete = chosen.pop("complete", None)
+    violate = chosen.pop("violate", None)
+    if complete is None and violate is None:
+        classes = make_classes(task.environment, task.classes, task.rng, **chosen)
+    else:
+        classes = _made_on_purpose(task, complete, violate, chosen.get("size", 128))
+    show_classes(task, *classes)
+    if not task.allow_unrealizable and knows_truth(task.environment):
+        refuse_unrealizable(task.environment, *classes)
+    return Problem(task.environment, *classes)
+
+
+def _refuse_idle(kind: str, chosen: Mapping[str, Any]) -> None:
+    for name, heeded in (("size", "finite"), ("bound", "linear")):
+        if name in chosen and kind != heeded:
+            raise ValueError(f"{name}: {kind} classes have none; take {heeded}")
+
+
+def _made_on_purpose(
+    task: Task, complete: Any, violate: Any, size: Any
+) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
+    setting = "complete" if violate is None else "violate"
+    if complete is not None and violate is not None:
+        raise ValueError("complete and violate: choose one")
+    if task.classes != "finite":
+        raise ValueError(
+            f"{setting}: {task.classes} classes are what they are; take finite"
+        )
+    check_size(size)
+    if violate is not None:
+        return violating_classes(task.environment, task.rng, violate, size=size)
+    if complete not in COMPLETENESS:
+        raise ValueError(f"complete: {complete!r} is none of {', '.join(COMPLETENESS)}")
+    return complete_classes(task.environment, task.rng, complete, size=size)
+
+
+def show_classes(
+    task: Task, values: ValueClassByLevel, policies: PolicyClassByLevel
+) -> None:
+    """Show classes to the task's `on_classes`: for an entry that draws its own."""
+    if task.on_classes is not None:
+        task.on_classes(values, policies)
+
+
+def show_q_functions(task: Task, functions: FiniteQClass) -> None:
+    """Show the pairs of a class of Q-functions: max_a f(x, a), and the first argmax."""
+    if task.on_classes is None:
+        return
+    tables = [functions.table(h) for h in range(1, functions.horizon + 1)]
+    show_classes(
+        task,
+        ValueClassByLevel([FiniteValueClass(t.max(axis=2)) for t in tables]),
+        PolicyClassByLevel(
+            [FinitePolicyClass(t.argmax(axis=2), t.shape[2]) for t in tables]
+        ),
+    )
+
+
+def refuse_unrealizable(
+    environment: Environment, values: ValueClassByLevel, policies: PolicyClassByLevel
+) -> None:
+    """Refuse classes that are known to miss g* or π* with a ValueError."""
+    found = realizability(environment, values, policies)
+    if found.holds is False:
+        raise ValueError(
+            f"{found.reason}: realizability is violated, so the guarantee has no "
+            "ground (paper, assumptions on π* and g*)"
+        )
+
+
+def log_sizes(
+    values: ValueClassByLevel | None = None,
+    policies: PolicyClassByLevel | None = None,
+    *,
+    squared: bool = False,
+) -> tuple[float, float]:
+    """Logarithms of |G| (for squared losses if wanted) and |Π|; 0 for None."""
+    try:
+        return (
+            0.0 if values is None else values.log_size(squared=squared),
+            0.0 if policies is None else policies.log_size(),
+        )
+    except ValueError as error:
+        raise ValueError(
+            f"theorem parameters need classes of finite size ({error}); take "
+            "practical parameters, or tabular or finite classes"
+        ) from None

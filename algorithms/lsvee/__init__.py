@@ -1,11 +1,10 @@
 """LSVEE (Krishnamurthy, Agarwal, Langford 2016): value elimination by enumeration."""
 
 from ..classes.q_functions import FiniteQClass
-from ..learning.draw_q_functions import make_q_class
+from ..learning.draw_classes import make_q_class
 from ..learning.parameters import Version
 from ..learning.problem import Problem
-from ..learning.registry import Task
-from ..learning.tasks import declare, show_q_functions, sizes_of
+from ..learning.registry import Task, declare, show_q_functions, sizes_of
 from .algorithm import lsvee
 from .parameters import LSVEE, LsveeParameters, LsveePractical, LsveeTheorem
 from .review import LsveeMonitors

@@ -16,7 +16,7 @@ survive::
 Around it is `learning.metaalg`, with V̂* the value at the root of the first f in F, and
 π_f. No oracle is called; `enumerated` counts functions evaluated (docs/lsvee.md).
 
->>> from olivine.algorithms.learning.draw_q_functions import make_q_class
+>>> from olivine.algorithms.learning.draw_classes import make_q_class
 >>> from olivine.algorithms.environments import make
 >>> from olivine.algorithms.lsvee.parameters import LsveeTheorem
 >>> env = make("random-finite", 0)
@@ -54,8 +54,7 @@ from ..learning.events import (
     notify,
 )
 from ..learning.metaalg import learn
-from ..learning.problem import Problem, Run
-from ..learning.results import LearningResult
+from ..learning.problem import LearningResult, Problem, Run
 from .parameters import LSVEE, LsveeParameters, Sizes
 
 

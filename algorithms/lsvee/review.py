@@ -13,11 +13,10 @@ from ..classes.q_functions import FiniteQClass
 from ..environments.finite_truth import FiniteTruth
 from ..environments.protocol import Environment
 from ..exact.arrays import object_array
-from ..learning.draw_q_functions import optimal_member
+from ..learning.draw_classes import optimal_member
 from ..learning.events import Descending, Path
 from ..learning.monitors import MetaAlgReview, claim_table
-from ..learning.problem import Problem
-from ..learning.results import LearningResult, Scope
+from ..learning.problem import LearningResult, Problem, Scope
 from .algorithm import Cells, Consensus, Elimination, Start
 from .parameters import LsveeParameters, root_down
 

@@ -22,13 +22,17 @@ from ..environments.latent import MAX_BYTES
 from ..environments.protocol import Environment, UnknownTruthError, knows_truth
 from ..exact.arrays import check_count
 from ..exact.multinomial import RecordedSeed
-from ..learning.draw_classes import make_classes
-from ..learning.draw_q_functions import make_q_class, optimal_member
+from ..learning.draw_classes import make_classes, make_q_class, optimal_member
 from ..learning.events import Iteration, notify
 from ..learning.monitors import with_monitors
-from ..learning.registry import Algorithm, Task
-from ..learning.results import LearningResult
-from ..learning.tasks import refuse_fixed, show_classes, show_q_functions
+from ..learning.problem import LearningResult
+from ..learning.registry import (
+    Algorithm,
+    Task,
+    refuse_fixed,
+    show_classes,
+    show_q_functions,
+)
 from ..mdp.bellman import Pair
 from ..olive_program.optimisers import BranchAndBound, Milp
 from ..olive_program.program import Optimiser

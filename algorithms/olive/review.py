@@ -23,7 +23,7 @@ from ..environments.latent import LatentTruth
 from ..environments.protocol import Environment, UnknownTruthError
 from ..exact.arrays import rational
 from ..learning.monitors import UNKNOWN, Tally, claim_table
-from ..learning.results import MonitorReport
+from ..learning.problem import MonitorReport
 from ..mdp.bellman import Pair
 from ..olive_program.rounds import OliveResult, OliveRound
 from ..olive_program.sampled_program import SampledConstraint

@@ -1,6 +1,6 @@
 """The two-sample algorithm: hidden states told apart by means (paper, Algorithm 5)."""
 
-from ..learning.tasks import by_kind, declare
+from ..learning.registry import by_kind, declare
 from .algorithm import two_sample
 from .parameters import (
     TWO_SAMPLE,

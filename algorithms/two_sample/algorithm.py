@@ -42,8 +42,7 @@ from ..learning.metaalg import (
     policy_costs,
     training_set,
 )
-from ..learning.problem import Problem, Run
-from ..learning.results import LearningResult
+from ..learning.problem import LearningResult, Problem, Run
 from ..oracles.csc import csc
 from ..oracles.least_squares import least_squares
 from ..oracles.ledger import evaluate, guard

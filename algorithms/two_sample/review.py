@@ -8,11 +8,9 @@ from ..assumptions import policy_value_completeness
 from ..classes.protocols import ValueClass
 from ..environments.finite_truth import FiniteTruth
 from ..exact.data import EmpiricalMeasure
-from ..learning.deviations import value_deviation
 from ..learning.events import Entered, Path
-from ..learning.monitors import FEATURES, MetaAlgReview, claim_table
-from ..learning.problem import Problem
-from ..learning.results import LearningResult, Scope
+from ..learning.monitors import FEATURES, MetaAlgReview, claim_table, value_deviation
+from ..learning.problem import LearningResult, Problem, Scope
 from ..oracles.ledger import unguard
 from ..oracles.lp import mean_discrepancy
 from .algorithm import Regression, Visit, observed_mdp

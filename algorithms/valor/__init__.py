@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..learning.registry import PARAMETER_KINDS, Task
-from ..learning.tasks import by_kind, declare
+from ..learning.registry import PARAMETER_KINDS, Task, by_kind, declare
 from .algorithm import valor, valor_constrained
 from .frugal import FrugalValues
 from .parameters import (

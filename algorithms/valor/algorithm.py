@@ -49,8 +49,7 @@ from ..learning.metaalg import (
     learn,
     training_set,
 )
-from ..learning.problem import Problem, Run
-from ..learning.results import LearningResult
+from ..learning.problem import LearningResult, Problem, Run
 from ..oracles.csc import csc, importance_costs
 from ..oracles.ledger import guard, unguard
 from ..oracles.multi import ClassificationSet, multi

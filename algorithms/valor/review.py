@@ -7,14 +7,16 @@ from typing import Any
 
 from ..assumptions.checks import realizability
 from ..exact.data import EmpiricalMeasure
-from ..learning.deviations import (
+from ..learning.events import Descending, Entered, Path, Sampled, Triple
+from ..learning.monitors import (
+    FEATURES,
+    MetaAlgReview,
+    claim_table,
     largest_policy_deviation,
     policy_differences,
     value_deviation,
 )
-from ..learning.events import Descending, Entered, Path, Sampled, Triple
-from ..learning.monitors import FEATURES, MetaAlgReview, claim_table
-from ..learning.results import LearningResult, Scope
+from ..learning.problem import LearningResult, Scope
 from .parameters import CONSTRAINED, ValorParameters
 
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ...algorithms.classes import PolicyClassByLevel, ValueClassByLevel
     from ...algorithms.environments.protocol import Environment
     from ...algorithms.learning.events import Recorder
+    from ...algorithms.learning.problem import LearningResult, MonitorReport
     from ...algorithms.learning.registry import Algorithm
-    from ...algorithms.learning.results import LearningResult, MonitorReport
 
 PATIENCE = 10  # wall seconds for each second of CPU time, so a waiting run ends
 
@@ -144,7 +144,7 @@ class LearningRun:
 
         from ...algorithms.learning import registry
         from ...algorithms.learning.learn import Heartbeat, judged
-        from ...algorithms.learning.results import contradictions
+        from ...algorithms.learning.problem import contradictions
 
         environment = self.environment(seed)
         algorithm = registry.get(self.algorithm)
@@ -329,7 +329,7 @@ def _truth(
     import numpy as np
 
     from ...algorithms.environments.protocol import knows_truth
-    from ...algorithms.learning.results import evaluate
+    from ...algorithms.learning.events import evaluate
 
     best = None
     if known := knows_truth(environment):

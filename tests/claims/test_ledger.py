@@ -4,7 +4,7 @@ import re
 from fractions import Fraction
 
 import pytest
-from olivine.algorithms.learning.results import MonitorReport
+from olivine.algorithms.learning.problem import MonitorReport
 from olivine.claims import load, runs
 from olivine.claims.claim import registered
 

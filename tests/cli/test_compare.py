@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from olivine.algorithms.learning import registry
-from olivine.algorithms.learning.results import LearningResult
+from olivine.algorithms.learning.problem import LearningResult
 from olivine.cli.experiments.comparison import Comparison
 from olivine.cli.experiments.options import Plan
 from olivine.cli.experiments.runs import prepare

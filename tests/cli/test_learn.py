@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 from olivine.algorithms.learning import registry
-from olivine.algorithms.learning.results import MonitorReport
+from olivine.algorithms.learning.problem import MonitorReport
 from olivine.cli.experiments.runs import prepare
 
 from tests.support.commands import Done, olivine, run_olivine

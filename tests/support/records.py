@@ -3,8 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from olivine.algorithms.learning.problem import Problem
-from olivine.algorithms.learning.results import LearningResult
+from olivine.algorithms.learning.problem import LearningResult, Problem
 
 
 @dataclass

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from olivine.algorithms.classes import FiniteQClass
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite_makers import from_lists
-from olivine.algorithms.learning.draw_q_functions import make_q_class, optimal_member
+from olivine.algorithms.learning.draw_classes import make_q_class, optimal_member
 
 from tests.support.depth import deep, with_rows
 from tests.support.refusals import refused

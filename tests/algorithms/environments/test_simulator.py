@@ -17,7 +17,7 @@ from olivine.algorithms.environments.simulator_calls import ReplayError
 from olivine.algorithms.environments.to_gym import MdpStepper, stepper
 from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.learning import registry
-from olivine.algorithms.learning.results import Evaluation
+from olivine.algorithms.learning.events import Evaluation
 
 from tests.support.depth import deep, with_rows
 from tests.support.tabular import mdps

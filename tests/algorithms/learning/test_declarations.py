@@ -25,7 +25,7 @@ from olivine.algorithms.learning.parameters import (
     positive,
 )
 from olivine.algorithms.learning.problem import Frame, Problem
-from olivine.algorithms.learning.tasks import by_kind, declare
+from olivine.algorithms.learning.registry import by_kind, declare
 from olivine.reduction.family.environment import threesat
 
 from tests.support.depth import with_rows

@@ -9,18 +9,19 @@ import pytest
 from olivine.algorithms.environments import make
 from olivine.algorithms.exact.arrays import object_array
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.learning import draw_q_functions, metaalg
-from olivine.algorithms.learning.draw_classes import _decoded_policies, make_classes
-from olivine.algorithms.learning.draw_q_functions import (
+from olivine.algorithms.learning import draw_classes, metaalg
+from olivine.algorithms.learning.draw_classes import (
     _choose,
+    _decoded_policies,
     _local_functions,
-    _of_codes,
+    _optimal,
     _some_drawn,
+    make_classes,
     make_q_class,
     optimal_member,
 )
 from olivine.algorithms.learning.metaalg import decisions
-from olivine.algorithms.learning.results import MonitorReport, contradictions
+from olivine.algorithms.learning.problem import MonitorReport, contradictions
 from olivine.algorithms.valor.parameters import PracticalParameters
 
 
@@ -78,7 +79,7 @@ def test_q_functions_that_cannot_be_made_are_refused(monkeypatch):
         make_q_class(blind, np.random.default_rng(0))
     environment = make("random-finite", 0, states=2, actions=2, horizon=2)
     entries = sum(environment.space(h).n_codes * 2 for h in (1, 2))
-    monkeypatch.setattr(draw_q_functions, "MAX_ENTRIES", 5 * entries)
+    monkeypatch.setattr(draw_classes, "MAX_ENTRIES", 5 * entries)
     assert len(make_q_class(environment, np.random.default_rng(0), size=5)) == 5
     with pytest.raises(ValueError, match=f"size: 6 functions have {6 * entries}"):
         make_q_class(environment, np.random.default_rng(0), size=6)
@@ -89,7 +90,7 @@ def test_q_functions_hold_the_optimum_and_fill_the_size(size) -> None:
     """Different members, the whole product where it fits, one mistake in many."""
     environment = make("random-finite", 0, states=2, actions=2, horizon=2)
     functions = make_q_class(environment, np.random.default_rng(size), size=size)
-    right, groups, _ = _of_codes(environment)
+    right, groups, _ = _optimal(environment)
     every = make_q_class(environment, np.random.default_rng(size), size=10**6)
     tables = [
         np.concatenate([functions.table(h)[m].ravel() for h in (1, 2)]).tolist()

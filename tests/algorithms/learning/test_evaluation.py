@@ -8,8 +8,8 @@ import numpy as np
 import olivine
 import pytest
 from olivine.algorithms.learning import learn as learning
-from olivine.algorithms.learning.learn import LearningWarning
-from olivine.algorithms.learning.results import Evaluation, doubts
+from olivine.algorithms.learning.events import Evaluation
+from olivine.algorithms.learning.learn import LearningWarning, doubts
 
 from tests.support.depth import with_rows
 

@@ -12,7 +12,7 @@ from olivine.algorithms import classes
 from olivine.algorithms.assumptions.checks import realizability
 from olivine.algorithms.environments import make
 from olivine.algorithms.exact.arrays import object_array
-from olivine.algorithms.learning import deviations, results
+from olivine.algorithms.learning import monitors, problem
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.events import (
     ConsensusTest,
@@ -50,7 +50,7 @@ def test_deviations_are_suprema(seed, observations, actions, horizon) -> None:
     data = env.draw((*path, "uniform"), 1000, rng, successors=False)
     futures = [Fraction(int(v), 10) for v in rng.integers(0, 11, actions)]
     chances = truth.observation_probabilities(path)
-    differences = deviations.value_differences(data, chances)
+    differences = monitors.value_differences(data, chances)
     tables = itertools.product([0, 1], repeat=observations)
     vertices = [object_array(list(map(Fraction, t))) for t in tables]
     gaps = [
@@ -58,21 +58,21 @@ def test_deviations_are_suprema(seed, observations, actions, horizon) -> None:
         for t in vertices
     ]
     size = classes.TabularValueClass(observations)
-    assert deviations.largest_value_deviation(size, differences) == max(gaps)
+    assert monitors.largest_value_deviation(size, differences) == max(gaps)
     floats = [t.astype(np.float64) for t in vertices]
-    listed = deviations.largest_value_deviation(
+    listed = monitors.largest_value_deviation(
         classes.FiniteValueClass(np.array(floats)), differences
     )
     assert float(listed) == pytest.approx(float(max(gaps)), abs=1e-12)
     linear = classes.LinearValueClass(np.eye(observations), bound=1.0)
-    relaxed = deviations.largest_value_deviation(linear, differences)
+    relaxed = monitors.largest_value_deviation(linear, differences)
     assert float(relaxed) == pytest.approx(float(max(gaps)), abs=1e-6)
 
     every = np.array(list(itertools.product(range(actions), repeat=observations)))
     rewards = truth.q_values(h) - object_array(
         [truth.path_value((*path, a)) for a in range(actions)]
     )
-    table = deviations.policy_differences(data, chances, rewards, futures)
+    table = monitors.policy_differences(data, chances, rewards, futures)
     policies = classes.FinitePolicyClass(every, actions)
     found = []
     for policy in policies.members:
@@ -81,17 +81,17 @@ def test_deviations_are_suprema(seed, observations, actions, horizon) -> None:
         value = data.expectation_exact(actions * taken * gains)
         found.append(abs(value - truth.action_expectation(path, policy, futures)))
     tabular = classes.TabularPolicyClass(observations, actions)
-    assert deviations.largest_policy_deviation(tabular, table) == max(found)
-    assert float(deviations.largest_policy_deviation(policies, table)) == pytest.approx(
+    assert monitors.largest_policy_deviation(tabular, table) == max(found)
+    assert float(monitors.largest_policy_deviation(policies, table)) == pytest.approx(
         float(max(found)), abs=1e-12
     )
     unknown = classes.LinearPolicyClass(np.eye(observations), actions)
-    assert deviations.largest_policy_deviation(unknown, table) is None
+    assert monitors.largest_policy_deviation(unknown, table) is None
 
 
 def test_tallies_become_reports_that_join_a_result():
     tally = Tally("event")
-    assert tally.report() == results.MonitorReport(True, None, 0, "event")
+    assert tally.report() == problem.MonitorReport(True, None, 0, "event")
     tally.at_most(1, 3, lambda: "here")
     tally.skip("no idea")
     assert tally.report().holds is None
@@ -103,7 +103,7 @@ def test_tallies_become_reports_that_join_a_result():
     assert report.first == "there: 3.5 > 3"
     assert report.to_json()["margin"] == -6.0
     joined = with_monitors(
-        result(), {"a": results.MonitorReport(False, None, 1, "always", "x")}
+        result(), {"a": problem.MonitorReport(False, None, 1, "always", "x")}
     )
     assert joined.contradictions == ["a: x"]
     assert joined.to_json()["monitors"]["a"]["first"] == "x"
@@ -120,16 +120,16 @@ def test_tallies_become_reports_that_join_a_result():
 )
 def test_what_contradicts(scope, premise, expected) -> None:
     reports = {
-        "event": results.MonitorReport(premise, None, 1, "premise"),
-        "claim": results.MonitorReport(False, Fraction(-1), 1, scope, "first"),
+        "event": problem.MonitorReport(premise, None, 1, "premise"),
+        "claim": problem.MonitorReport(False, Fraction(-1), 1, scope, "first"),
     }
-    assert results.contradictions(reports) == expected
+    assert problem.contradictions(reports) == expected
     del reports["event"]
-    assert results.contradictions(reports) == (expected if scope == "always" else [])
+    assert problem.contradictions(reports) == (expected if scope == "always" else [])
 
 
-def result(**changes) -> results.LearningResult:
-    base = results.LearningResult("valor", "x", "success", None, None, 0, {})
+def result(**changes) -> problem.LearningResult:
+    base = problem.LearningResult("valor", "x", "success", None, None, 0, {})
     return dataclasses.replace(base, **changes)
 
 

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from olivine.algorithms.classes import FiniteQClass
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite_makers import from_lists
-from olivine.algorithms.learning.draw_q_functions import make_q_class, optimal_member
+from olivine.algorithms.learning.draw_classes import make_q_class, optimal_member
 from olivine.algorithms.learning.events import Descending, Iteration
 from olivine.algorithms.learning.monitors import with_monitors
-from olivine.algorithms.learning.problem import Problem
-from olivine.algorithms.learning.results import LearningResult
+from olivine.algorithms.learning.problem import LearningResult, Problem
 from olivine.algorithms.lsvee import (
     LsveeMonitors,
     LsveeParameters,

@@ -8,8 +8,7 @@ import pytest
 from olivine.algorithms.classes import FiniteQClass, TabularPolicy
 from olivine.algorithms.environments.finite_makers import from_lists
 from olivine.algorithms.learning.events import Iteration
-from olivine.algorithms.learning.problem import Problem
-from olivine.algorithms.learning.results import LearningResult
+from olivine.algorithms.learning.problem import LearningResult, Problem
 from olivine.algorithms.lsvee import LsveeMonitors, LsveeTheorem, lsvee
 from olivine.algorithms.lsvee.algorithm import Consensus, Elimination, Start
 

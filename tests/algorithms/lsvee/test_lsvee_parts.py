@@ -11,7 +11,7 @@ from olivine.algorithms.assumptions.checks import realizability
 from olivine.algorithms.classes import FiniteQClass
 from olivine.algorithms.environments import make
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.learning.draw_q_functions import make_q_class
+from olivine.algorithms.learning.draw_classes import make_q_class
 from olivine.algorithms.lsvee import LsveePractical, LsveeTheorem
 from olivine.algorithms.lsvee.algorithm import Cells, risks, state_value_averages
 from olivine.algorithms.lsvee.parameters import root_down

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.environments import make
 from olivine.algorithms.environments.finite_makers import from_mdp
-from olivine.algorithms.learning.draw_q_functions import make_q_class, optimal_member
-from olivine.algorithms.learning.results import contradictions
+from olivine.algorithms.learning.draw_classes import make_q_class, optimal_member
+from olivine.algorithms.learning.problem import contradictions
 from olivine.algorithms.mdp.tabular import random_tabular_mdp
 from olivine.algorithms.olive import review
 from olivine.algorithms.olive.environments import LayeredEnvironment

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from olivine.algorithms.classes import TabularPolicyClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.learning.results import LearningResult
+from olivine.algorithms.learning.problem import LearningResult
 from olivine.algorithms.oracles.csc import csc
 from olivine.algorithms.oracles.ledger import GuardedFunction, Ledger, guard
 from olivine.algorithms.oracles.testing import csc_problems, growth, verify_csc

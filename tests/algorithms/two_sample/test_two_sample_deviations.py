@@ -17,7 +17,7 @@ from olivine.algorithms.classes import (
     zero_class,
 )
 from olivine.algorithms.environments import make
-from olivine.algorithms.learning.deviations import (
+from olivine.algorithms.learning.monitors import (
     largest_value_deviation,
     value_differences,
 )
