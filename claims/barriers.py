@@ -40,8 +40,8 @@ from ..algorithms.barriers.exact import Surd
 from ..algorithms.barriers.square_loss import ALWAYS_B, OPTIMAL, SquareLossBarrier
 from ..algorithms.classes import TabularValueClass, ValueClassByLevel
 from ..algorithms.classes.finite import TabularPolicy
-from .claim import EXACT, STATISTICAL, Evidence, Refuted, claim, claims_of
-from .runs import seeds, some
+from . import EXACT, STATISTICAL, Evidence, Refuted, claim, claims_of
+from .samples import seeds, some
 
 paper = claims_of("paper, appendix Additional Barriers")
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)

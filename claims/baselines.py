@@ -35,8 +35,16 @@ from ..algorithms.learning.monitors import with_monitors
 from ..algorithms.learning.problem import LearningResult, Problem
 from ..algorithms.valor.algorithm import valor
 from ..algorithms.valor.parameters import PracticalParameters
-from . import runs
-from .claim import EXACT, MONITORED, STATISTICAL, Evidence, Refuted, claim, claims_of
+from . import (
+    EXACT,
+    MONITORED,
+    STATISTICAL,
+    Evidence,
+    Refuted,
+    claim,
+    claims_of,
+    samples,
+)
 from .instances import amplified, unrepresented
 
 appendix = claims_of("paper, appendix Additional Barriers")
@@ -90,7 +98,7 @@ def _uniform_roll_in() -> Evidence:
     actions are good, they are in a good state at level h with probability 2^-(h-1), an
     optimal policy surely."""
     worst, holds = Fraction(10**6), True
-    locks = runs.instances(20, least=4)
+    locks = samples.instances(20, least=4)
     for seed in range(locks):
         env = make("lock", seed, horizon=4, observations="codes", dimension=1,
                    switch=0.25 if seed % 2 else 0.0)  # fmt: skip
@@ -151,7 +159,7 @@ def _backup_barrier_q_functions() -> Evidence:
     complete, fitted Q iteration loses 1/4 with 10^8 trajectories at each of 26 levels,
     with probability above 1/2. No tie is needed, errors grow by 3/2 a level. VALOR
     succeeds with the same classes and 2,000 trajectories."""
-    made, count = amplified(26), len(runs.seeds(8))
+    made, count = amplified(26), len(samples.seeds(8))
     env = made.environment
     parameters = practical_parameters(FQI, 0.2, 0.1, M=4, K=4, H=26, n=10**8)
     lost = 0
@@ -170,8 +178,8 @@ def _backup_barrier_q_functions() -> Evidence:
 
 
 def _practical_valor(made: Instance) -> LearningResult:
-    parameters = PracticalParameters(0.2, 0.1, *runs.problem(made)[:3])
-    return valor(*runs.parts(made), parameters, np.random.default_rng(0))
+    parameters = PracticalParameters(0.2, 0.1, *samples.problem(made)[:3])
+    return valor(*samples.parts(made), parameters, np.random.default_rng(0))
 
 
 def _value(env: Environment, found: LearningResult) -> Fraction:
@@ -186,7 +194,7 @@ def _monitored(name: str) -> Evidence:
     lost = env.truth.optimal_value - _value(env, result)
     if lost or result.contradictions:
         faults.append(f"loses {lost} where the sure reward is not the best")
-    good, checks, count = 0, 0, len(runs.seeds(6))
+    good, checks, count = 0, 0, len(samples.seeds(6))
     for seed in range(count):
         options = {"states": 2 + seed % 2, "horizon": 2 + seed % 3, "distinct": False}
         env = make("random-finite", seed, **options)
@@ -197,7 +205,7 @@ def _monitored(name: str) -> Evidence:
         faults += result.contradictions
         good += result.monitors["epsilon-optimal"].holds is True
         checks += sum(m.checks for m in result.monitors.values())
-    shown = runs.share(good, count, "ε-optimal")
+    shown = samples.share(good, count, "ε-optimal")
     return Evidence(
         not faults and good == count,
         "; ".join(faults) or f"{shown}; {checks} checks without a violation",
@@ -251,7 +259,7 @@ def _loss(p: BatchParameters, log_G: float, log_Pi: float) -> float:
     logs = {PSDP: log_Pi, FQI: log_G, BACKUP: log_G + log_Pi}[p.algorithm]
     sets = {PSDP: 4 * p.H, FQI: 4 * p.H * p.K, BACKUP: 8 * p.M * p.H}[p.algorithm]
     width = p.K if p.algorithm == PSDP else 6 * p.K
-    off = width * runs.hoeffding(math.log(sets / _DELTA) + logs, p.n, 1)
+    off = width * samples.hoeffding(math.log(sets / _DELTA) + logs, p.n, 1)
     gap = (1 - 1e-9) * (2 * off + float(p.eps_sub))  # rounding of logarithms
     levels = range(1, p.H + 1)
     if p.algorithm == PSDP:

@@ -16,8 +16,8 @@ from ..algorithms.olive_program.enumeration import enumerate_policies
 from ..algorithms.olive_program.program import OliveProgram
 from ..reduction.family.family import Family, Variant
 from ..reduction.formula.formula import Formula
-from .claim import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
-from .families import contradiction, families
+from . import EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+from .samples import contradiction, families
 
 
 @claim(

@@ -35,8 +35,7 @@ from ..algorithms.learning.parameters import Version
 from ..algorithms.learning.problem import LearningResult
 from ..algorithms.valor import valor
 from ..algorithms.valor.parameters import TheoremParameters
-from . import runs
-from .claim import EXACT, MONITORED, Evidence, Refuted, claims_of
+from . import EXACT, MONITORED, Evidence, Refuted, claims_of, samples
 from .global_policy_cases import (
     adversary,
     incomplete,
@@ -57,7 +56,7 @@ def constants(
     made: Instance, version: Version = "theorem"
 ) -> GlobalPolicyTheoremParameters:
     """Constants of the theorem for an instance, ε = 0.3, δ = 0.1."""
-    sizes = runs.problem(made)
+    sizes = samples.problem(made)
     return GlobalPolicyTheoremParameters(EPSILON, DELTA, *sizes, version=version)
 
 
@@ -73,10 +72,10 @@ def chosen_sizes(
 
 def monitored(
     made: Instance, parameters: GlobalPolicyParameters, seed: int, **options: Any
-) -> runs.Run[GlobalPolicyParameters]:
+) -> samples.Run[GlobalPolicyParameters]:
     """Run with monitors; further observers and the oracle are options."""
     learn, monitors = global_policy, GlobalPolicyMonitors
-    return runs.monitored(learn, made, parameters, monitors, seed, **options)
+    return samples.monitored(learn, made, parameters, monitors, seed, **options)
 
 
 def drawn(seed: int, kind: str, *, states: int = 3, actions: int = 2) -> Instance:
@@ -88,11 +87,11 @@ def drawn(seed: int, kind: str, *, states: int = 3, actions: int = 2) -> Instanc
     return Instance(env, *complete_classes(env, rng, "policy"))
 
 
-@runs.made_once
-def every_run() -> tuple[runs.Run[GlobalPolicyParameters], ...]:
+@samples.made_once
+def every_run() -> tuple[samples.Run[GlobalPolicyParameters], ...]:
     """Give the runs that the claims look at."""
     found = []
-    for seed in runs.seeds(6):
+    for seed in samples.seeds(6):
         for kind in ("tabular", "finite"):
             made = drawn(seed, kind)
             found.append(monitored(made, constants(made), seed))
@@ -113,7 +112,7 @@ def _event() -> Evidence:
     probability at least 1 - δ. (The probability rests on claim
     `global-policy-constants`; what the runs alone show is in the evidence.)"""
     margins = (result.monitors["event"].margin or Fraction(0) for result in results())
-    inside = runs.mostly(results(), "event", "inside", 1 - DELTA)
+    inside = samples.mostly(results(), "event", "inside", 1 - DELTA)
     return inside & Evidence(True, f"least margin {float(min(margins)):.3g}")
 
 
@@ -128,7 +127,7 @@ def _tested() -> Evidence:
         learned.append(run.result.learned[1])
     if learned != [1, 2, 2]:
         raise Refuted(f"states learned at and beyond the test's limits: {learned}")
-    return runs.held(results(), "gstar-feasible", "tested-policy", "same-state")
+    return samples.held(results(), "gstar-feasible", "tested-policy", "same-state")
 
 
 class _Between:
@@ -157,7 +156,7 @@ def _quality() -> Evidence:
     4τ_pol) and the oracles' errors. Printed: for learned paths at all times; while
     another path of the level is being learned, a learned one can lose more, for later
     levels' policies have changed."""
-    found = runs.held(results(), "learned-quality", "pruned-quality")
+    found = samples.held(results(), "learned-quality", "pruned-quality")
     parameters = chosen_sizes("theorem", 3, 4, 3)
     made = stale(parameters)
     watcher = _Between(made, (0,))
@@ -172,14 +171,14 @@ def _termination() -> Evidence:
     """At most M paths of a level are learned, at most K M were ever pruned, and there
     are at most T_max = 3M²HK calls of dfslearn and as many of TestLearned."""
     names = "no-relearning", "pruned-paths", "dfslearn-calls", "test-calls"
-    return runs.held(results(), *names)
+    return samples.held(results(), *names)
 
 
 @paper("global-policy-oracles", "Computational efficiency", MONITORED)
 def _oracles() -> Evidence:
     """The algorithm needs the LP oracle, CSC and the multi-data-set oracle, and nothing
     else of the classes; at most M T_max, M² H and M H calls."""
-    return runs.held(results(), "csc-calls", "lp-calls", "multi-calls", "oracles")
+    return samples.held(results(), "csc-calls", "lp-calls", "multi-calls", "oracles")
 
 
 @paper("global-policy-listing", "Algorithm (listing)", EXACT, "18")
@@ -219,12 +218,12 @@ def _completeness() -> Evidence:
     algorithm fails inside the event, where VALOR succeeds."""
     made = incomplete()
     run = monitored(made, constants(made), 0)
-    parameters = TheoremParameters(EPSILON, DELTA, *runs.problem(made))
-    other = valor(*runs.parts(made), parameters, np.random.default_rng(0))
+    parameters = TheoremParameters(EPSILON, DELTA, *samples.problem(made))
+    other = valor(*samples.parts(made), parameters, np.random.default_rng(0))
     names = "value-realizability", "policy-realizability", "policy-completeness"
-    found = check_assumptions(*runs.parts(made), names)
+    found = check_assumptions(*samples.parts(made), names)
     checked = [found[name].holds for name in names]
-    monitors, lost = run.result.monitors, runs.loss(made, other)
+    monitors, lost = run.result.monitors, samples.loss(made, other)
     holds = (
         checked == [True, True, False]
         and monitors["event"].holds is True
@@ -246,7 +245,7 @@ def _fit() -> Evidence:
     against the best policy of the level at every learned path, given the later levels'
     policies (printed 3τ_pol, which forgets that the average on the data set may be
     τ_pol too high). More than 3τ_pol can be lost."""
-    found = runs.held(results(), "fit", "feasible", "complete")
+    found = samples.held(results(), "fit", "feasible", "complete")
     parameters = chosen_sizes("theorem")
     case = adversary(parameters)
     run = monitored(case.instance, parameters, 0, multi_oracle=worst_permitted)
@@ -283,8 +282,8 @@ def _constants() -> Evidence:
     for eps, m, k, h in cases:
         p = GlobalPolicyTheoremParameters(eps, DELTA, m, k, h, 9.0, 5.0)
         inside = math.log(16 * p.T_max * m / DELTA) + 9 + 5
-        tests = runs.hoeffding(inside, p.n_test, p.tau_val)
-        trains = runs.bernstein(inside, p.n_train, p.tau_pol, k, k)
+        tests = samples.hoeffding(inside, p.n_test, p.tau_val)
+        trains = samples.bernstein(inside, p.n_train, p.tau_pol, k, k)
         chance = 2 * DELTA / (16 * p.T_max * m)  # of each, over |G| |Π|
         failure = 2 * (1 + m) * p.T_max * chance + m * h * chance
         worst = list(map(max, worst, (tests, trains, failure / DELTA)))
@@ -303,8 +302,8 @@ def _theorem() -> Evidence:
     where printed constants have ε/(6H). (The probability rests on claim
     `global-policy-constants`; what the runs alone show is in the evidence.)"""
     every = results()
-    good = runs.mostly(every, "epsilon-optimal", "ε-optimal", 1 - DELTA)
-    within = runs.held(every, "trajectories")
+    good = samples.mostly(every, "epsilon-optimal", "ε-optimal", 1 - DELTA)
+    within = samples.held(every, "trajectories")
     largest = 0.0
     for m, k, h in ((1, 1, 1), (2, 3, 4), (30, 2, 5), (3, 40, 2), (2, 2, 60)):
         for eps in (0.01, 0.5):
@@ -340,12 +339,12 @@ def _printed() -> Evidence:
         for version, losses in (("paper", printed), ("theorem", corrected)):
             parameters = chosen_sizes(version, horizon)  # type: ignore[arg-type]
             run = monitored(overpruned(parameters), parameters, 0)
-            if not runs.premises_hold(run.result) or run.result.contradictions:
+            if not samples.premises_hold(run.result) or run.result.contradictions:
                 raise Refuted(f"H = {horizon}: the run left the event")
             losses.append(float(run.loss / parameters.eps))
     # One level: π̂_1 alone loses at most 4τ_pol, and the oracles' errors.
     one = chosen_sizes("paper", 1, 1).guarantee
-    tried = runs.instances(150, least=60)
+    tried = samples.instances(150, least=60)
     found, rewards = search(
         np.random.default_rng(1), chosen_sizes("paper"), evaluations=tried
     )
@@ -382,7 +381,9 @@ def _worst() -> Evidence:
             case = adversary(parameters)
             run = monitored(case.instance, parameters, 0, multi_oracle=worst_permitted)
             reached.append(run.loss / parameters.eps)
-            inside &= runs.premises_hold(run.result) and not run.result.contradictions
+            inside &= (
+                samples.premises_hold(run.result) and not run.result.contradictions
+            )
     most = [
         ratio
         for h in (2, 3, 5)

@@ -35,9 +35,9 @@ from ..reduction.run.benign import BenignRun, benign_run
 from ..reduction.run.bound import StartBound
 from ..reduction.run.run import Run, adversarial_run, n_rounds
 from ..reduction.run.schedule import Move, QFunction, q_functions
-from . import runs
-from .claim import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim
-from .families import (
+from . import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim, samples
+from .oracles import WALK_CONSTANT
+from .samples import (
     assignments,
     contradiction,
     eight_clauses,
@@ -45,7 +45,6 @@ from .families import (
     least_unsatisfied,
     milp_value,
 )
-from .oracles import WALK_CONSTANT
 
 _SINGLE_LEVEL = tuple(v for v in without_sides() if not v.declaration.every_level)
 _ASSUMED = (
@@ -308,7 +307,7 @@ def _olive_is_not_oracle_efficient() -> Evidence:
     variables (n: tuples)."""
     rng = np.random.default_rng(_SEED)
     decided = {True: 0, False: 0}
-    for n in _SMALL[: runs.instances(len(_SMALL))]:
+    for n in _SMALL[: samples.instances(len(_SMALL))]:
         for ratio in (_RATIO, 3 * _RATIO):
             family = _family(n, ratio, rng)
             satisfiable = least_unsatisfied(family) == 0
@@ -316,7 +315,7 @@ def _olive_is_not_oracle_efficient() -> Evidence:
             if (value == 1) is not satisfiable:
                 raise Refuted(f"n = {n}: optimum {value}, {satisfiable=}")
             decided[satisfiable] += 1
-    large = [n for n in _LARGE if n <= runs.LARGEST]
+    large = [n for n in _LARGE if n <= samples.LARGEST]
     for n in large:
         family = _family(n, _RATIO, rng)
         try:

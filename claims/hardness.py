@@ -29,9 +29,9 @@ from ..reduction.verify.members import best_member
 from ..solvers.milp.milp import solve_milp
 from ..solvers.outcome import Status
 from ..solvers.treewidth import Elimination, solve_by_treewidth
-from . import runs
-from .claim import CERTIFIED, DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim
-from .families import (
+from . import CERTIFIED, DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim, samples
+from .optimum import stated
+from .samples import (
     assignments,
     eight_clauses,
     families,
@@ -39,7 +39,6 @@ from .families import (
     program_optimum,
     vertex_bound,
 )
-from .optimum import stated
 
 _SIMPLE = (
     "paper, theorem {number} in its order (thm:olive_nphard_{letter}_simple, appendix "
@@ -272,7 +271,7 @@ def _random_assignment_is_sharp() -> str:
     the families of the constant gap: the thresholds are sharp."""
     rng = np.random.default_rng(9)
     compared = 0
-    sizes = (3, 4, 6)[: runs.instances(3)]
+    sizes = (3, 4, 6)[: samples.instances(3)]
     for n, m in itertools.product(sizes, (1, 8, 30)):
         three_sat = random_ksat(n, m, 3, rng).three_sat()
         total = sum(three_sat.unsatisfied_weight(a) for a in assignments(n))
@@ -365,7 +364,7 @@ _FORMULAS = 40
 def _formulas() -> list[Formula]:
     rng = np.random.default_rng(_SEED)
     drawn = []
-    for _ in range(runs.instances(_FORMULAS)):
+    for _ in range(samples.instances(_FORMULAS)):
         n = int(rng.integers(3, 9))
         drawn.append(random_ksat(n, round(4.26 * n), 3, rng))
     return drawn
@@ -413,7 +412,7 @@ def _mixtures_by_csc() -> str:
     the multi-data-set oracle in at most ⌈R² ln J / (2 (ε_feas − δ)²)⌉ calls of accuracy
     δ (Hedge; Arora, Hazan, Kale 2012), or prove there is none."""
     epsilon, share, refused = 0.1, 0.0, 0
-    formulas, problems = _formulas(), runs.instances(40)
+    formulas, problems = _formulas(), samples.instances(40)
     for formula in formulas:
         instance = MultiInstance(formula.three_sat())
         mixture = instance.solve("multiplicative-weights", epsilon_feas=epsilon)

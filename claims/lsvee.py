@@ -22,8 +22,7 @@ from ..algorithms.lsvee.parameters import LsveeTheorem, Sizes
 from ..algorithms.lsvee.review import LsveeMonitors, optimal_q
 from ..algorithms.valor.algorithm import valor
 from ..algorithms.valor.parameters import CONSTRAINED, VALOR, TheoremParameters
-from . import runs
-from .claim import EXACT, MONITORED, Evidence, Refuted, claim, claims_of
+from . import EXACT, MONITORED, Evidence, Refuted, claim, claims_of, samples
 from .instances import (
     decoupled,
     far_apart,
@@ -43,14 +42,16 @@ def _run(
     sizes = env.max_states, env.n_actions, env.horizon, len(functions)
     parameters = LsveeTheorem(_EPSILON, _DELTA, *sizes)
     monitors = LsveeMonitors(Problem(env, functions), parameters)
-    return runs.monitored_run(lsvee, (env, functions, parameters), monitors, seed, more)
+    return samples.monitored_run(
+        lsvee, (env, functions, parameters), monitors, seed, more
+    )
 
 
-@runs.made_once
+@samples.made_once
 def _runs() -> tuple[LearningResult, ...]:
     """Random environments, and two in which every test passes at first."""
     found = []
-    for seed in runs.seeds(8):
+    for seed in samples.seeds(8):
         env = make("random-finite", seed, states=3, actions=3, horizon=3)
         functions = make_q_class(env, np.random.default_rng([seed, 1]))
         found.append(_run(env, functions, seed))
@@ -68,7 +69,7 @@ def _bellman() -> str:
     (What the paper calls a state identity test on these errors is, in LSVEE, an
     elimination; states are distinguished by a consensus of values.)"""
     compared = 0
-    for seed in range(runs.instances(5)):
+    for seed in range(samples.instances(5)):
         env = make("random-finite", seed, states=3, actions=3, horizon=3)
         functions = make_q_class(env, np.random.default_rng(seed), size=32)
         best = optimal_member(functions, env)
@@ -161,7 +162,7 @@ def _enumerates() -> Evidence:
     calls 2K LP oracles and one CSC oracle a learned state and H more, whatever N."""
     env = make("random-finite", 0, states=3, actions=3, horizon=3)
     looked, called = [], []
-    sizes = (16, 64, 256, 1024)[: runs.instances(4)]
+    sizes = (16, 64, 256, 1024)[: samples.instances(4)]
     for size in sizes:
         functions = make_q_class(env, np.random.default_rng(0), size=size)
         looked.append(_run(env, functions, 0).enumerated)
@@ -186,7 +187,7 @@ def _elimination() -> Evidence:
     """In the good event (deviation bounds of all tests and eliminations) Q* is never
     eliminated, and survivors have root mean square Bellman errors of at most 5φ/2 where
     a state was learned."""
-    return runs.held(_runs(), "qstar-kept", "td-errors")
+    return samples.held(_runs(), "qstar-kept", "td-errors")
 
 
 @analysis("lsvee-consensus", "(consensus test)", MONITORED)
@@ -202,7 +203,7 @@ def _consensus() -> Evidence:
         learned.append(_run(made.environment, made.functions, 0).learned[1])
     if learned[0] or not learned[1]:
         raise Refuted(f"states learned just below and above the tolerance: {learned}")
-    return runs.held(_runs(), *names)
+    return samples.held(_runs(), *names)
 
 
 @analysis("lsvee-policy", "(value of a policy)", MONITORED)
@@ -210,7 +211,7 @@ def _policy() -> Evidence:
     """In the good event a survivor's value at the start exceeds the value of its policy
     by at most p_ul + H(5√Kφ/2 + φ/2), p_ul being the probability of reaching a state
     that is not learned."""
-    return runs.held(_runs(), "policy-bound")
+    return samples.held(_runs(), "policy-bound")
 
 
 @claim(
@@ -235,8 +236,8 @@ def _theorem() -> Evidence:
     δ, within M(H-1) + 1 descents and M H · (H-1) n_2 calls on demand of K n_test +
     n_train trajectories each, and M H + 1 evaluations. (The probability rests on claim
     `lsvee-constants`; what the runs alone show is in the evidence.)"""
-    good = runs.mostly(_runs(), "epsilon-optimal", "ε-optimal", 1 - _DELTA)
-    within = runs.count(_runs(), "trajectories") == len(_runs())
+    good = samples.mostly(_runs(), "epsilon-optimal", "ε-optimal", 1 - _DELTA)
+    within = samples.count(_runs(), "trajectories") == len(_runs())
     return Evidence(
         within and good.holds, f"{good.text} (ε = {_EPSILON}, δ = {_DELTA})"
     )

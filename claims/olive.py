@@ -42,8 +42,7 @@ from ..algorithms.olive_program.sampled_program import (
     SampledProgram,
 )
 from ..algorithms.olive_program.tiebreak import RandomTiebreak, SolverTiebreak
-from . import runs
-from .claim import (
+from . import (
     DRAWN,
     EXACT,
     MONITORED,
@@ -52,6 +51,7 @@ from .claim import (
     Refuted,
     claim,
     claims_of,
+    samples,
 )
 
 _MDPS = 10
@@ -88,7 +88,7 @@ def _lock(secret: Sequence[int], otherwise: Fraction) -> TabularMDP:
 def _one_constraint_a_state() -> str:
     """With exact expectations and φ = 0 OLIVE over tabular (g, π) ends with an optimal
     policy after at most one constraint a state, however ties are broken."""
-    most, count = 0, runs.instances(_MDPS)
+    most, count = 0, samples.instances(_MDPS)
     for seed in range(count):
         mdp = _mdp(seed)
         best = mdp.optimal_values().value(mdp.start)
@@ -136,9 +136,9 @@ def _sample_sizes() -> Evidence:
             math.log(12 * h**2 * m * length / delta),
             math.log(12 * h * m * length / delta) + 8,
         )
-        start = runs.hoeffding(inside[0], p.n_est, epsilon / 8)
-        error = 3 * runs.hoeffding(inside[1], p.n_eval, epsilon / (8 * h))
-        spread = runs.bernstein(inside[2], p.n_train, p.tolerance, 4 * k, 3 * k)
+        start = samples.hoeffding(inside[0], p.n_est, epsilon / 8)
+        error = 3 * samples.hoeffding(inside[1], p.n_eval, epsilon / (8 * h))
+        spread = samples.bernstein(inside[2], p.n_train, p.tolerance, 4 * k, 3 * k)
         failure = 2 * math.exp(8 - inside[0]) + h * rounds * (
             2 * h * math.exp(-inside[1]) + 2 * math.exp(8 - inside[2])
         )
@@ -164,7 +164,7 @@ def _sampled_olive_is_pac() -> Evidence:
     epsilon, delta, worst, drawn = 0.3, 0.1, Fraction(0), 0
     secrets = itertools.product((0, 1), repeat=3)
     given = {
-        "random": [_mdp(seed) for seed in runs.seeds(10)],
+        "random": [_mdp(seed) for seed in samples.seeds(10)],
         # Only the secret is within ε. A run that stops too soon takes another.
         "locks": [_lock(s, p) for s in secrets for p in (Fraction(0), _SHORT)],
     }
@@ -192,7 +192,7 @@ def _sampled_olive_is_pac() -> Evidence:
         failed[kind] += lost > Fraction(3, 10)
     # 3 failures of 10 have a probability of about 7 % if each has δ
     good = len(every) - sum(failed.values())
-    shown = runs.share(good, len(every), "within ε")
+    shown = samples.share(good, len(every), "within ε")
     return Evidence(
         all(10 * failed[kind] <= 3 * len(given[kind]) for kind in given),
         f"ε = {epsilon}, δ = {delta}: {shown}; at most {float(worst):.3g} lost, up to "
@@ -251,14 +251,14 @@ def _learn(environment: Environment, classes: ClassKind, seed: int) -> LearningR
     return run(Task(environment, "theorem", classes, _EPSILON, _DELTA, rng, settings))
 
 
-@runs.made_once
+@samples.made_once
 def _runs() -> tuple[LearningResult, ...]:
     """Run on deterministic and stochastic dynamics, with both kinds of classes."""
     found = []
-    for seed in runs.seeds(8):
+    for seed in samples.seeds(8):
         found.append(_learn(make("random-finite", seed, states=3), "finite", seed))
         found.append(_learn(_stochastic(seed), "finite", seed))
-    for seed in runs.seeds(2):
+    for seed in samples.seeds(2):
         found.append(_learn(make("random-finite", seed), "tabular", seed))
         found.append(_learn(_stochastic(seed), "tabular", seed))
     return tuple(found)
@@ -272,8 +272,8 @@ def _good_event() -> Evidence:
     ζ/ε)/ln(5/3) rounds choose the same level; the policy returned loses at most ε."""
     lemmas = "optimum-kept", "optimism", "progress", "rounds", "finishes"
     names = (*lemmas, "policy-bound", "maximiser", "trajectories")
-    found = runs.held(_runs(), *names)
-    inside = sum(map(runs.premises_hold, _runs()))
+    found = samples.held(_runs(), *names)
+    inside = sum(map(samples.premises_hold, _runs()))
     rounds = [result.iterations for result in _runs()]
     return Evidence(
         found.holds and inside >= (1 - _DELTA) * len(_runs()),
@@ -293,7 +293,7 @@ def _stochastic_dynamics() -> Evidence:
     what the runs alone show is in the evidence. That no other algorithm is known to is
     a remark on the literature of 2018 and not checked.)"""
     good = count = most = 0
-    played = len(runs.seeds(20))
+    played = len(samples.seeds(20))
     for seed in range(played):
         environment = _stochastic(seed)
         result = _learn(environment, "finite", seed)
@@ -314,9 +314,9 @@ def _stochastic_dynamics() -> Evidence:
     # 5 failures of 20 have a probability below 5 % if each has δ
     return Evidence(
         4 * good >= 3 * played and 2 * count >= played and polynomial,
-        f"{runs.share(good, played, 'within ε')}; {count} with stochastic dynamics, at "
-        f"most {most} trajectories; over ten doublings the bound grows with exponents "
-        + ", ".join(f"{orders[name]:.2f} in {name}" for name in orders),
+        f"{samples.share(good, played, 'within ε')}; {count} with stochastic dynamics, "
+        f"at most {most} trajectories; over ten doublings the bound grows with "
+        "exponents " + ", ".join(f"{orders[name]:.2f} in {name}" for name in orders),
     )
 
 

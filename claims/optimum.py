@@ -24,8 +24,8 @@ from ..reduction.formula.formula import Formula, ThreeSat
 from ..reduction.program.optimum import optimum, possible_optima
 from ..reduction.program.program import FORMS, FORMULATIONS, build
 from ..solvers.milp.milp import solve_milp
-from .claim import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim
-from .families import (
+from . import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+from .samples import (
     assignments,
     contradiction,
     eight_clauses,

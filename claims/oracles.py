@@ -45,7 +45,7 @@ from ..algorithms.oracles.results import (
     check_accuracy,
     scaled_integers,
 )
-from .claim import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim, claims_of
+from . import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim, claims_of
 from .ellipsoid import ellipsoid_lp
 
 WALK_CONSTANT = 10

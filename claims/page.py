@@ -1,19 +1,19 @@
 """The ledger as pages: a summary, the paper's statements, notation, and the subjects.
 
 The pages have no times in them, and what the checks say is seeded: made again, they
-are the same.
+are the same. Formulas in their texts, like V^π(s0) ≥ V* − √(M/n_test), become LaTeX: a
+formula is a run of words and signs of mathematics, in which something has an index, a
+power, a root, a hat or a star. All else stays text, escaped for Markdown.
 """
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from itertools import groupby
 from typing import Any
 
-from .typeset import typeset
+from . import INTRODUCTIONS, STATEMENTS
 
 COMMAND = "olivine claims --run --page docs/claims.md"
 FAILED = "check failed"
@@ -67,20 +67,22 @@ def claims_pages(records: _Records, folder: str = "claims") -> dict[str, str]:
         methods=_counted(records, "method"),
     )
     found = {"": summary, "statements": _statements(records)}
-    found["notation"] = "\n".join(
-        [
-            "# Notation",
-            "",
-            _GENERATED,
-            "",
-            *(f"- *{w}.* {typeset(t)}" for w, t in NOTATION),
-        ]
-    )
+    notation = [f"- *{where}.* {typeset(text)}" for where, text in NOTATION]
+    found["notation"] = _page("Notation", notation)
     for subject, own in subjects.items():
-        lines = [line for record in own for line in _entry(record)]
-        opening = [f"# {_title(subject)}", "", _GENERATED, "", *_about(subject)]
-        found[_file(subject).removesuffix(".md")] = "\n".join([*opening, *lines])
-    return {name: text.rstrip("\n") + "\n" for name, text in found.items()}
+        about = [line for p in _documented(subject)[1:] for line in (typeset(p), "")]
+        name = _file(subject).removesuffix(".md")
+        found[name] = _page(_title(subject), [*about, *_entries(own)])
+    return found
+
+
+def chosen_page(records: _Records) -> str:
+    """Write some entries alone on a page."""
+    return _page("Claims", _entries(records))
+
+
+def _page(title: str, lines: Sequence[str]) -> str:
+    return "\n".join([f"# {title}", "", _GENERATED, "", *lines]).rstrip("\n") + "\n"
 
 
 def _counted(records: _Records, key: str) -> str:
@@ -93,18 +95,14 @@ def _file(subject: str) -> str:
 
 
 def _documented(subject: str) -> list[str]:
-    """Paragraphs of the docstring of a subject's file; none under python -OO."""
-    text = import_module(f"{__package__}.{subject}").__doc__ or subject
+    """Paragraphs that introduce a subject; none under python -OO."""
+    text = INTRODUCTIONS.get(subject)
+    text = text or import_module(f"{__package__}.{subject}").__doc__ or subject
     return [" ".join(part.split()) for part in text.split("\n\n")]
 
 
 def _title(subject: str) -> str:
     return _documented(subject)[0].rstrip(".")
-
-
-def _about(subject: str) -> Iterator[str]:
-    for paragraph in _documented(subject)[1:]:
-        yield from (typeset(paragraph), "")
 
 
 def _statements(records: _Records) -> str:
@@ -121,8 +119,11 @@ def _statements(records: _Records) -> str:
         "numbered by kind, in the order of its source: Lemma 4 is the fourth lemma."
     )
     head = ["| statement | about | entries | verdict |", "| --- | --- | --- | --- |"]
-    title = ["# The paper's statements", "", _GENERATED, "", opening, ""]
-    return "\n".join([*title, *head, *rows])
+    return _page("The paper's statements", [opening, "", *head, *rows])
+
+
+def _entries(records: _Records) -> list[str]:
+    return [line for record in records for line in _entry(record)]
 
 
 def _entry(record: Mapping[str, Any]) -> list[str]:
@@ -197,172 +198,215 @@ constraints: the start has m contexts, a leads to s_1, b to s_2.
 """
 
 
-def _entries(text: str) -> Iterator[tuple[str, str]]:
-    for paragraph in text.strip().split("\n\n"):
-        where, _, said = " ".join(paragraph.split()).partition(": ")
-        yield where, said
-
-
-NOTATION = tuple(_entries(_NOTATION))
+NOTATION = [
+    tuple(" ".join(paragraph.split()).split(": ", 1))
+    for paragraph in _NOTATION.strip().split("\n\n")
+]
 """Where letters are used, and what they stand for."""
 
 
-@dataclass(frozen=True)
-class Statement:
-    """A numbered statement of the paper."""
+# Formulas as LaTeX ------------------------------------------------------------
 
-    number: str  # Kind and number among its kind, like "Lemma 4"
-    subject: str  # What it is about, in a few words
-    claims: tuple[str, ...]  # Identifiers of the ledger's entries that check it
-
-
-_STATEMENTS = """
-Definition | oracle-efficient | valor-calls global-policy-oracles
-Theorem | oracle efficiency of VALOR | valor-theorem valor-calls
-    policy-optimisation-is-csc
-Theorem | PAC bound of VALOR | valor-theorem valor-constants valor-infinite-classes
-    valor-approximate-realizability
-Theorem | OLIVE is not oracle-efficient | olive-is-not-oracle-efficient
-    olive-benign-ties
-Theorem | OLIVE's program is NP-hard, (g, π) | olive-nphard-g
-Proposition | oracles of tabular classes are polynomial | tabular-csc-is-polynomial
-    tabular-ls-is-polynomial tabular-lp-is-polynomial
-Assumption | policy realizability | assumptions-separate
-Assumption | value realizability | assumptions-separate
-Assumption | policy-value completeness | assumptions-separate
-    all-functions-are-not-complete
-Assumption | policy completeness | assumptions-separate
-Fact | how the assumptions are related | completeness-fact completeness-fact-corrected
-    completeness-implies-realizability policy-completeness-implies-realizability
-Definition | learned state (VALOR) | valor-iterations valor-on-demand
-Definition | deviation bounds (VALOR) | valor-event-e
-Lemma | probability of event E | valor-event-e valor-constants valor-hoeffding
-Lemma | error when learning a state | valor-accuracy
-Lemma | error when not recursing | valor-accuracy
-Proposition | accuracy of learned values | valor-accuracy valor-bias-is-linear
-Lemma | suboptimality as a sum | valor-suboptimality-sum
-Proposition | the pooled policy | valor-policy valor-unlearned-share
-Lemma | MetaAlg with VALOR | valor-iterations valor-theorem valor-constants
-Lemma | π* is feasible | valor-policy-constrained
-Proposition | the constrained policy | valor-policy-constrained valor-unlearned-share
-Lemma | MetaAlg, constrained | valor-iterations valor-theorem valor-constants
-Theorem | PAC bound, constrained | valor-theorem valor-constants
-Theorem | alternative algorithms (informal) | two-sample-informal
-Theorem | PAC bound, two-sample | two-sample-theorem two-sample-trajectories
-    two-sample-end two-sample-needs-completeness
-Definition | learned states (two-sample) | two-sample-nested
-Fact | val ⊆ learned ⊆ check | two-sample-nested
-Definition | deviation bounds (two-sample) | two-sample-event-e
-Lemma | probability of event E (two-sample) | two-sample-event-e two-sample-variance
-Proposition | learned values (two-sample) | two-sample-accuracy two-sample-outvoted
-    two-sample-clipped
-Proposition | policy (two-sample) | two-sample-policy valor-unlearned-share
-Lemma | MetaAlg, two-sample | two-sample-metaalg two-sample-constants valor-iterations
-Theorem | PAC bound, global policy | global-policy-theorem
-Definition | deviation bounds (global policy) | global-policy-event
-Lemma | policy on tested states | global-policy-tested
-Lemma | global policy fitting | global-policy-fit
-Lemma | policy quality | global-policy-quality
-Lemma | termination | global-policy-termination
-Lemma | probability of the deviation bounds | global-policy-event
-    global-policy-constants
-Theorem | the program is NP-hard, simple form, (g, π) | olive-nphard-g-simple
-Theorem | the program is NP-hard, simple form, Q-functions | olive-nphard-f-simple
-    erratum-28
-Theorem | OLIVE's program is NP-hard, Q-functions | olive-nphard-f
-Definition | Bellman backup algorithm | bellman-backup backup-algorithm
-Theorem | the backup barrier | backup-barrier backup-barrier-slud backup-barrier-ties
-Proposition | average constraints stop exploring | average-barrier
-    average-barrier-balanced
-Proposition | square loss of g* | square-loss-barrier
+_POWERS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True))
+_INDICES = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True))
+_NAMES = """
+α alpha β beta γ gamma δ delta ε varepsilon ζ zeta η eta θ theta ι iota κ kappa
+λ lambda μ mu ξ xi π pi ρ rho σ sigma τ tau φ varphi ω omega Δ Delta Π Pi Σ sum
+Ω Omega ℓ ell ⊥ bot ∞ infty ∅ emptyset ≤ le ≥ ge ≠ ne ≈ approx ~ sim ∈ in ∉ notin
+⊆ subseteq ⊂ subset ∪ cup ∩ cap ∖ smallsetminus · cdot × times ± pm ∘ circ → to ¬ neg
+∧ wedge ∨ vee ∏ prod … dots ⌈ lceil ⌉ rceil ⌊ lfloor ⌋ rfloor ⟨ langle ⟩ rangle
+{ lbrace } rbrace ‖ Vert
 """
-"""Kind, subject, and the entries that check it; a line that is indented goes on."""
+_SIGNS = dict(zip(*[iter(_NAMES.split())] * 2, strict=True)) | {"ℝ": "mathbb R"}
+_FUNCTIONS = {
+    **{name: rf"\{name}" for name in ("argmax", "argmin", "max", "min", "exp", "ln")},
+    "log2": r"\log_2",
+    "log": r"\log",
+    **{name: rf"\mathrm{{{name}}}" for name in ("gap", "cost", "dev", "tol")},
+}
+_HATS = str.maketrans({"ĝ": "g\u0302", "Ê": "E\u0302", "ŷ": "y\u0302", "â": "a\u0302"})
+_RELATIONS = set("-−+=<>≤≥≠≈/·×∈∉⊆⊂∪∩∖∘→∧∨~|")
+_OPENING, _CLOSING = "([{⌈⌊⟨", ")]}⌉⌋⟩"
+_END = ".,;:!?"
+
+_FUNCTION = re.compile(rf"(?:{'|'.join(_FUNCTIONS)})(?![a-z])")
+_LETTER = re.compile(r"([A-Za-zα-ωΔΣΩΠℓℝ⊥])\u0302?")
+_SCRIPT = re.compile(r"[⁰¹²³⁴-⁹⁻]+|[₀-₉]+")
+_ATOM = re.compile(
+    rf"{_FUNCTION.pattern}|{_LETTER.pattern}|\d+(?:[.,]\d+)*|{_SCRIPT.pattern}"
+    r"|[-−+=<>≤≥≠≈/·×∈∉⊆⊂∪∩∖∘→¬∧∨∞∏…∅±~|‖(){}\[\]⌈⌉⌊⌋⟨⟩,;:!%√*'′ᵀ_^]"
+)
+_STRONG = re.compile(rf"[_^√\u0302]|{_SCRIPT.pattern}|(?<![A-Za-z])[A-Za-zπ]\u0302?\*")
+_SPACE = re.compile(r" +| *\n *")  # within a paragraph
+_SPECIAL = re.compile(r"[*]|\](?=[(\[])")  # not "[", as "\[" begins a formula
+_TWICE = re.compile(
+    r"(?:^|[_^*²³])[_^⁰¹²³⁴-⁹⁻₀-₉]|[_^]$|_[^\W_]*_|\^\w*\^|\*\*"
+)  # scripts
+_NUMBER = re.compile(r"[\d.,·⁰¹²³⁴-⁹⁻]*")
+_OPERATOR = re.compile(rf"(?:\b(?:{'|'.join(_FUNCTIONS)})|[Σ∏])(?:_\{{?\w+\}}?)?$")
+_FACTOR = re.compile(r"\d*(?:\.\d+)?[HKMN]?|[dmnu]")
 
 
-def _cells(rows: str) -> Iterator[list[str]]:
-    for row in rows.strip().replace("\n    ", " ").splitlines():
-        yield row.split(" | ")
+def typeset(text: str, *, escape: bool = True) -> str:
+    """Write a text in Markdown, its formulas in LaTeX; code is between backquotes."""
+    parts = re.split(r"(`[^`]*`)", text)
+    for i in range(0, len(parts), 2):
+        pieces = _prose(parts[i].translate(_HATS)).split("$")
+        if escape:
+            pieces[::2] = [_escaped(piece) for piece in pieces[::2]]
+        parts[i] = "$".join(pieces)
+    return "".join(parts)
 
 
-def _numbered(rows: str) -> tuple[Statement, ...]:
-    counts = Counter[str]()
-    found = []
-    for kind, subject, claims in _cells(rows):
-        counts[kind] += 1
-        number = f"{kind} {counts[kind]}"
-        found.append(Statement(number, subject, tuple(claims.split())))
-    return tuple(found)
+def _escaped(text: str) -> str:
+    """Keep marks of Markdown as they are; MkDocs knows no backslash before "<"."""
+    return _SPECIAL.sub(r"\\\g<0>", text).replace("<", "&lt;")
 
 
-STATEMENTS = _numbered(_STATEMENTS)
-"""All of them, in the paper's order."""
+def _prose(text: str) -> str:
+    pieces = re.split(r"(\s+|(?<=[\w\u0302])'s\b\s*)", text)
+    words, spaces = pieces[::2], [*pieces[1::2], ""]
+    found, first = "", 0
+    while first < len(words):
+        last, depth = first, _depth(words[first])
+        while _SPACE.fullmatch(spaces[last]) and _goes_on(
+            words[last], words[last + 1], depth
+        ):
+            last += 1
+            depth += _depth(words[last])
+        found += _formula(" ".join(words[first : last + 1])) + spaces[last]
+        first = last + 1
+    parts = found.split("$")
+    for i in range(2, len(parts) - 1, 2):
+        if parts[i] == " ":  # between factors of a product
+            parts[i] = "\0"
+    return "$".join(parts).replace("$\0$", " ")
 
 
-def numbers_of(claim: str) -> tuple[str, ...]:
-    """Numbers of the statements that an entry checks, in the paper's order."""
-    return tuple(s.number for s in STATEMENTS if claim in s.claims)
+def _depth(word: str) -> int:
+    return sum((c in _OPENING) - (c in _CLOSING) for c in word)
 
 
-@dataclass(frozen=True)
-class Proof:
-    """What Coq proves of an entry."""
-
-    # Names in ``proofs/Theorems.v``; docs/proofs.md says what each states
-    theorems: tuple[str, ...]
-    statement: str  # `digest` of the entry's statement
-    part: str = ""  # Which part of the statement they are; "" for all of it
-
-    def __str__(self) -> str:
-        return ", ".join(self.theorems) + (f" ({self.part})" if self.part else "")
-
-
-def digest(statement: str) -> str:
-    """Twelve hexadecimal digits of a statement's SHA-256."""
-    return hashlib.sha256(statement.encode()).hexdigest()[:12]
+def _goes_on(word: str, following: str, depth: int) -> bool:
+    """Whether a formula goes on from one word to the next."""
+    if not (_is_formula(word) and _is_formula(following)) or word[-1] in ".:":
+        return False
+    if word[-1] in ",;":
+        return depth > 0
+    open_end = word[-1] in _RELATIONS or _OPERATOR.search(word)
+    joined = open_end or _FACTOR.fullmatch(word) or following[0] in _RELATIONS
+    joined = joined or following in "HKMN"
+    return bool(depth > 0 or joined)
 
 
-_PROOFS = """
-lemma-1 | 9a299e89fa05 | three_sat_back three_sat_forth lemma_1
-theorem-o | d0907bc6f9f7 | optimum_paper optimum_normalized optimum_gap
-    optimum_all_levels optimum_strict
-theorem-o-paper | ac69d4e1a388 | optimum_paper
-theorem-o-normalized | c04036b0f391 | optimum_normalized
-theorem-o-gap | 11b9bbc00589 | optimum_gap
-theorem-o-all-levels | 5ed85e44bcac | optimum_all_levels
-theorem-o-strict | e41c66db834f | optimum_strict
-olive-nphard-g-simple | 14f6adffffa5 | paper_decides normalized_decides gap_decides
-    all_levels_decides | the optimum is 1 exactly for satisfiable formulas
-olive-nphard-g | 5c9e7023efb6 | run_paper run_normalized run_gap theorem_T run_exists |
-    the runs
-olive-nphard-all-levels | d2ac65ca39fe | run_all_levels | the run
-run-same-for-all-members | 61b81f5ce024 | run_paper run_normalized run_gap
-    run_all_levels | maximisers, levels and constraints
-theorem-t | 15c30c5e3781 | theorem_T run_goes_on run_exists any_level_strays
-theorem-r | 1373cab0c59a | theorem_R theorem_R_all forced_run_goes_on
-    forced_run_all_goes_on optimum_forced
-ranges-lemma-0 | d3ae5309cade | lemma_0 | for forced
-randomised-policies-do-not-help | 57c77d3f32b6 | randomised_policies_do_not_help |
-    the hard program of each variant but forced
-two-actions | 7ef17d068859 | two_actions_optimum theorem_T_two_actions two_run_goes_on
-    two_trees_exist | the optimum and the runs
-strict-tolerance-optimum | 618aba6f9300 | optimum_strict_within
-    critical_tolerance_of_eight_signs one_in_739_is_false | up to the bound on τ
-strict-noise | 9ff29bdd026c | near_run_meets_hard_program near_run_goes_on
-    estimates_decide | that every run arrives, and what its program decides
-approximate-maximisers | c65e3e333f21 | near_run_meets_hard_program near_run_goes_on
-    fits_near fits_own_constants fits_own_samples fiftieth_strays |
-    the "if", and the "only if" for exact expectations and φ = 0
-constant-accuracy | 470c12820e3f | constant_accuracy | with exact expectations
-deterministic-multi-is-np-hard | f846929e0dac | multi_decides_three_sat multi_size |
-    feasible exactly if satisfiable
-"""
-"""Entry, digest of its statement, theorems, and the part that they are of it."""
+def _is_formula(word: str) -> bool:
+    """Whether a word is a formula, or a letter, number or sign that may be in one."""
+    bare = re.sub(rf"{_FUNCTION.pattern}(?=[_^²(])", "x", word.rstrip(_END))
+    if not bare or _TWICE.search(bare) or _ATOM.sub("", re.sub(r"_\w+", "_", bare)):
+        return False
+    letters = re.sub(rf"[_^]\{{?\w+|{_FUNCTION.pattern}", "", bare)
+    names = re.findall("[A-Za-z]+", letters)
+    return all(len(name) == 1 or (name.isupper() and len(name) < 4) for name in names)
 
 
-def _proofs(rows: str) -> Iterator[tuple[str, Proof]]:
-    for entry, statement, theorems, *part in _cells(rows):
-        yield entry, Proof(tuple(theorems.split()), statement, *part)
+def _formula(run: str) -> str:
+    """Put what is a formula in a run of words between dollars."""
+    if not _STRONG.search(run) or not all(map(_is_formula, run.split())):
+        return run
+    opening = re.match(r"[\s,;:]*(?:[-−+=<>≤≥·/|]\s+)*", run)
+    assert opening is not None
+    before, core, after = opening[0], run[opening.end() :], ""
+    while core:
+        wrong = [*_unmatched(core)]
+        ends = core[-1] in _END or re.search(r"\s[-−+=<>≤≥·/|]?$", core)
+        if ends or len(core) - 1 in wrong:
+            core, after = core[:-1], core[-1] + after
+        elif 0 in wrong:
+            before, core = before + core[0], core[1:]
+        elif not wrong:
+            break
+        elif " " in run:
+            return "".join(map(_formula, re.split(r"(\s+)", run)))
+        else:
+            return run
+    if not _STRONG.search(core) or _NUMBER.fullmatch(core):
+        return run
+    return f"{before}${latex(core)}${after}"
 
 
-PROOFS = dict(_proofs(_PROOFS))
-"""By the entry's id."""
+def _unmatched(text: str) -> Iterator[int]:
+    """Yield where brackets have no other end."""
+    open_ones = list[int]()
+    for i, c in enumerate(text):
+        if c in _OPENING:
+            open_ones.append(i)
+        elif c in _CLOSING:
+            kind = _OPENING[_CLOSING.index(c)]
+            if open_ones and text[open_ones[-1]] == kind:
+                open_ones.pop()
+            else:
+                yield i
+    yield from open_ones
+
+
+def latex(text: str) -> str:
+    """Translate a formula."""
+    found, i, bars = "", 0, 0
+    conditional = text.count("|") % 2  # E[r | x], not |x|
+    while i < len(text):
+        c, rest = text[i], text[i:]
+        if c in "_^√":
+            inner, i = _argument(text, i + 1, root=c == "√")
+            found += rf"\sqrt{{{latex(inner)}}}" if c == "√" else _script(c, inner)
+            continue
+        if run := _SCRIPT.match(rest):
+            digits = "".join((_POWERS | _INDICES)[d] for d in run[0])
+            found += _script("_" if c in _INDICES else "^", digits)
+        elif run := _FUNCTION.match(rest):
+            found += _FUNCTIONS[run[0]] + " "
+        elif run := re.match(r"([a-z])(\d)(?![\w.])", rest):  # s0
+            found += f"{run[1]}_{run[2]}"
+        elif (run := _LETTER.match(rest)) and len(run[0]) == 2:
+            found += rf"\hat {latex(run[1])} "
+        elif c == "|":
+            bars += 1
+            found += r"\mid " if conditional else (r"\rvert ", r"\lvert ")[bars % 2]
+        elif c in "'′":
+            index = re.search(r"_(\w)$", found)  # of x′, not the prime of what has it
+            found = f"{found[:-1]}{{{index[1]}'}}" if index else f"{found}'"
+        elif c in _SIGNS:  # \0: a space that stays
+            found += rf"\{_SIGNS[c]} " + "\0" * (c in _RELATIONS)
+        else:
+            found += {"*": r"^\star ", "ᵀ": r"^\top ", "−": "-", "%": r"\%"}.get(c, c)
+        i += run.end() if run else 1
+    found = re.sub(r"(?<=[A-Za-z]) +(?=[^A-Za-z\s\\=<>+-])| +(?=[_^})\],'])", "", found)
+    return re.sub(r"[\0 ]+", " ", found).replace(" )", ")").strip()
+
+
+def _script(sign: str, text: str) -> str:
+    if sign == "_" and re.fullmatch("[A-Za-z]{2,}", text):
+        inner = r"\max" if text == "max" else rf"\text{{{text}}}"
+    else:
+        inner = latex(text)
+    return f"{sign}{inner}" if len(inner) == 1 else f"{sign}{{{inner}}}"
+
+
+def _argument(text: str, start: int, *, root: bool) -> tuple[str, int]:
+    """What a script or a root is about, without its brackets, and where it ends."""
+    first = text[start : start + 1]
+    if first in ("(", "{"):
+        depth = 0
+        for end in range(start, len(text)):
+            depth += (text[end] in "({") - (text[end] in ")}")
+            if depth == 0:
+                return text[start + 1 : end], end + 1
+    if first in ("-", "−"):
+        end = _argument(text, start + 1, root=root)[1]
+    elif first == "|":
+        end = text.index("|", start + 1) + 1
+    else:
+        kind = r"\d+(?:\.\d+)?|[^\W\d_]\u0302?" + ("(?:_[^\\W_]+)?" if root else "")
+        name = "" if root else "[A-Za-z]{2,}|"
+        found = re.match(name + kind, text[start:])
+        end = start + (found.end() if found else 1)
+    return text[start:end], end

@@ -25,7 +25,7 @@ from ..reduction.program.witness import forward
 from ..reduction.run.benign import benign_run
 from ..reduction.run.every_tie import EveryTie, Noise, every_tie
 from ..reduction.run.levels import LevelRule
-from .claim import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+from . import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 
 
 @claim("ranges-lemma-0", "docs/ties.md, Theorem R", DRAWN)

@@ -44,8 +44,7 @@ from ..algorithms.environments.finite_makers import (
 from ..algorithms.environments.protocol import Environment
 from ..algorithms.exact.arrays import object_array
 from ..algorithms.learning.draw_classes import make_classes
-from . import runs
-from .claim import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim, claims_of
+from . import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim, claims_of, samples
 
 setting = claims_of("paper, section Setting and Background")
 notation = claims_of("paper, appendix Additional Notation and Definitions, conventions")
@@ -391,11 +390,11 @@ _SMALL = {"states": 2, "actions": 2, "horizon": 3}
 
 
 def _environments(count: int) -> Iterator[tuple[Environment, np.random.Generator]]:
-    for seed in range(runs.instances(count)):
+    for seed in range(samples.instances(count)):
         yield make("random-finite", seed, **_SMALL), np.random.default_rng([seed, 1])
 
 
-@runs.made_once
+@samples.made_once
 def _cases() -> tuple[dict[str, Assumption], ...]:
     """Random environments with classes of all sorts, checked."""
     return tuple(_drawn())

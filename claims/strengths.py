@@ -29,9 +29,9 @@ from ..reduction.program.tolerance import decides, optimum_within, tolerance_bou
 from ..reduction.run.every_tie import Noise, every_tie
 from ..reduction.run.levels import LevelRule
 from ..solvers import treewidth
-from .claim import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim
-from .families import contradiction, eight_clauses, least_unsatisfied
+from . import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 from .hard_run import check_oracles
+from .samples import contradiction, eight_clauses, least_unsatisfied
 
 _LITTLE = Fraction(1, 10**6)
 _RULES: tuple[LevelRule, ...] = ("lowest", "largest")

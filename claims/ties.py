@@ -31,8 +31,8 @@ from ..reduction.run.run import adversarial_run
 from ..reduction.verify.members import best_member
 from ..solvers.lp.lp import solve_lp
 from ..solvers.model.model import LinearModel
-from .claim import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim
-from .families import assignments, families, least_unsatisfied
+from . import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+from .samples import assignments, families, least_unsatisfied
 
 SEARCHED: tuple[tuple[int, list[list[int]]], ...] = (
     (1, [[1]]),

@@ -27,16 +27,16 @@ from ..reduction.run.honest import adversarial_tiebreak, honest_run
 from ..reduction.run.levels import LevelRule
 from ..reduction.run.run import adversarial_run
 from ..reduction.run.schedule import n_rounds
-from .claim import CERTIFIED, EXACT, EXHAUSTIVE, Evidence, Refuted, claim
-from .families import (
+from . import CERTIFIED, EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+from .samples import (
     assignments,
     contradiction,
     eight_clauses,
     families,
     least_unsatisfied,
     random_formula,
+    some,
 )
-from .runs import some
 from .ties import SEARCHED, check_faces
 
 _FORMULAS = 8

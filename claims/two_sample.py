@@ -46,8 +46,7 @@ from ..algorithms.two_sample.parameters import (
 from ..algorithms.two_sample.review import TwoSampleMonitors
 from ..algorithms.valor import valor
 from ..algorithms.valor.parameters import TheoremParameters
-from . import runs
-from .claim import EXACT, MONITORED, Evidence, Refuted, claim, claims_of
+from . import EXACT, MONITORED, Evidence, Refuted, claim, claims_of, samples
 from .instances import doubling, outvoted, two_means, unlearned
 
 paper = claims_of(
@@ -57,11 +56,11 @@ _RUNS = 6
 _EPSILON, _DELTA = 0.3, 0.1
 
 
-def _run(made: Instance, seed: int, **options: Any) -> runs.Run[TwoSampleParameters]:
-    sizes = runs.problem(made, squared=True)
+def _run(made: Instance, seed: int, **options: Any) -> samples.Run[TwoSampleParameters]:
+    sizes = samples.problem(made, squared=True)
     parameters = TwoSampleTheoremParameters(_EPSILON, _DELTA, *sizes)
     learn, monitors = two_sample, TwoSampleMonitors
-    return runs.monitored(learn, made, parameters, monitors, seed, **options)
+    return samples.monitored(learn, made, parameters, monitors, seed, **options)
 
 
 def _instance(seed: int, kind: Literal["tabular", "complete"]) -> Instance:
@@ -72,10 +71,10 @@ def _instance(seed: int, kind: Literal["tabular", "complete"]) -> Instance:
     return Instance(env, *complete_classes(env, rng, "policy-value", size=32))
 
 
-@runs.made_once
-def _runs() -> tuple[runs.Run[TwoSampleParameters], ...]:
+@samples.made_once
+def _runs() -> tuple[samples.Run[TwoSampleParameters], ...]:
     found = []
-    for seed in runs.seeds(_RUNS):
+    for seed in samples.seeds(_RUNS):
         found.append(_run(_instance(seed, "tabular"), seed))
         found.append(_run(_instance(seed, "complete"), seed))
         found.append(_run(unlearned(), seed))
@@ -88,12 +87,12 @@ def _results() -> list[LearningResult]:
 
 def _held(*names: str) -> Evidence:
     """Whether the named monitors hold in every run inside event E."""
-    return runs.held(_results(), *names)
+    return samples.held(_results(), *names)
 
 
 def _optimal() -> Evidence:
     """Whether enough runs are ε-optimal, and what they show."""
-    return runs.mostly(_results(), "epsilon-optimal", "ε-optimal", 1 - _DELTA)
+    return samples.mostly(_results(), "epsilon-optimal", "ε-optimal", 1 - _DELTA)
 
 
 @claim(
@@ -116,7 +115,7 @@ def _comparison() -> Evidence:
     as the value is known; the two-sample test takes a state for new if the mean of g*
     differs from that of every state visited."""
     compared, wrong = 0, []
-    for seed in runs.seeds(_RUNS):
+    for seed in samples.seeds(_RUNS):
         env, policies = make("random-finite", seed), _instance(seed, "tabular").policies
         levels = range(1, env.horizon + 1)
         only = ValueClassByLevel([FiniteValueClass(_table(env, h)) for h in levels])
@@ -130,9 +129,9 @@ def _comparison() -> Evidence:
         if min(abs(a - b) for a, b in pairs) <= 4 * run.parameters.tau:
             continue
         compared += 1
-        parameters = TheoremParameters(_EPSILON, _DELTA, *runs.problem(made))
+        parameters = TheoremParameters(_EPSILON, _DELTA, *samples.problem(made))
         events, rng = list[Any](), np.random.default_rng([seed, 3])
-        valor(*runs.parts(made), parameters, rng, observers=[events.append])
+        valor(*samples.parts(made), parameters, rng, observers=[events.append])
         descended = any(isinstance(event, Descending) for event in events)
         if descended or run.result.learned != tuple(map(len, means)):
             wrong.append(seed)
@@ -175,7 +174,7 @@ def _event() -> Evidence:
     if val != [1, 2]:
         raise Refuted(f"val sets of means 1.999τ and 2.001τ apart: {val}")
     names = "dfslearn-calls", "no-relearning", "same-state", "val-sets", "learned-sets"
-    inside = runs.mostly(_results(), "event", "inside E", 1 - _DELTA / 2)
+    inside = samples.mostly(_results(), "event", "inside E", 1 - _DELTA / 2)
     return inside & _held(*names)
 
 
@@ -243,7 +242,7 @@ def _clipped() -> Evidence:
             made.values.at_level(1), TabularValueClass
         ):
             continue
-        tabular, given = tabular + 1, runs.parts(made)
+        tabular, given = tabular + 1, samples.parts(made)
         letter += policy_value_completeness(*given).holds is True
         clipped += policy_value_completeness(*given, clipped=True).holds is True
         fine += run.result.monitors["value-accuracy"].holds is True
@@ -265,11 +264,11 @@ def _incomplete() -> Evidence:
     made = doubling(Fraction(str(_EPSILON)))
     run = _run(made, 0)
     monitors = run.result.monitors
-    parameters = TheoremParameters(_EPSILON, _DELTA, *runs.problem(made))
-    local = valor(*runs.parts(made), parameters, np.random.default_rng(0))
+    parameters = TheoremParameters(_EPSILON, _DELTA, *samples.problem(made))
+    local = valor(*samples.parts(made), parameters, np.random.default_rng(0))
     if run.result.policies is None or local.policies is None:
         raise Refuted("a run without a policy")
-    lost, other = run.loss, runs.loss(made, local)
+    lost, other = run.loss, samples.loss(made, local)
     premises = {k: monitors[k].holds for k in ("event", "oracles", "markov")}
     return Evidence(
         all(premises.values())
@@ -335,7 +334,7 @@ def _variance() -> Evidence:
             (p.tau_L, 16 * k, 4 * k),
             (p.tau_V, 4 * k, 2 * k),
         ):
-            off = runs.bernstein(inside, p.n_train, accuracy, spread, span)
+            off = samples.bernstein(inside, p.n_train, accuracy, spread, span)
             worst = max(worst, off)
         # The lemma's n = 32K ln/τ_L²: √(2·16K ln/n) + 4K ln/(3n), over τ_L.
         draws = 32 * k / p.tau_L**2
@@ -488,8 +487,8 @@ def _end() -> Evidence:
     deepest = printed_depth(limit=200)
     made = unlearned()
     horizon = made.environment.horizon
-    p = TwoSampleTheoremParameters(Fraction(3, 10), _DELTA, *runs.problem(made))
-    result = two_sample(*runs.parts(made), p, np.random.default_rng(0))
+    p = TwoSampleTheoremParameters(Fraction(3, 10), _DELTA, *samples.problem(made))
+    result = two_sample(*samples.parts(made), p, np.random.default_rng(0))
     ended = result.succeeded and len(result.learned) == horizon
     return Evidence(
         deepest == 200 and ended,

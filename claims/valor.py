@@ -44,8 +44,7 @@ from ..algorithms.valor.parameters import (
     ValorParameters,
 )
 from ..algorithms.valor.review import ValorMonitors
-from . import runs
-from .claim import DRAWN, EXACT, MONITORED, Evidence, Refuted, claim, claims_of
+from . import DRAWN, EXACT, MONITORED, Evidence, Refuted, claim, claims_of, samples
 from .instances import (
     amplified,
     coin,
@@ -62,18 +61,18 @@ ALTERNATIVES = "appendix Alternative Algorithms"
 _EPSILON, _DELTA = 0.3, 0.1
 
 
-def _run(name: str, made: Instance, seed: int) -> runs.Run[TheoremParameters]:
-    parameters = TheoremParameters(_EPSILON, _DELTA, *runs.problem(made), name)
+def _run(name: str, made: Instance, seed: int) -> samples.Run[TheoremParameters]:
+    parameters = TheoremParameters(_EPSILON, _DELTA, *samples.problem(made), name)
     learn = valor if name == VALOR else valor_constrained
-    return runs.monitored(learn, made, parameters, ValorMonitors, seed, kept=Triple)
+    return samples.monitored(learn, made, parameters, ValorMonitors, seed, kept=Triple)
 
 
-@runs.made_once
-def _runs(name: str) -> tuple[runs.Run[TheoremParameters], ...]:
+@samples.made_once
+def _runs(name: str) -> tuple[samples.Run[TheoremParameters], ...]:
     """Run on random environments, tabular and finite classes, and a pruned one."""
     found = []
     kinds: tuple[ClassKind, ...] = ("tabular", "finite")
-    for seed in runs.seeds(6):
+    for seed in samples.seeds(6):
         env = make("random-finite", seed, states=3, actions=3, horizon=3)
         for kind in kinds:
             rng = np.random.default_rng([seed, 1])
@@ -86,7 +85,7 @@ def _runs(name: str) -> tuple[runs.Run[TheoremParameters], ...]:
 
 def _limits(name: str, made: Instance) -> tuple[Fraction, Fraction]:
     """φ_2, and what a consensus test at level 2 of H = 2 lets pass, as printed."""
-    p = TheoremParameters(_EPSILON, _DELTA, *runs.problem(made), name)
+    p = TheoremParameters(_EPSILON, _DELTA, *samples.problem(made), name)
     phi = 6 * p.eps_stat + 2 * p.eps_sub + p.eps_feas
     return phi - p.eps_stat, 2 * phi + 4 * p.eps_stat + 2 * p.eps_feas
 
@@ -120,8 +119,8 @@ def _event() -> Evidence:
     tabular classes are exact (they are at 0/1 functions). The runs show a smaller
     probability, which their evidence states; that it is 1 - δ/2 rests on the union
     bound (claim `valor-constants`)."""
-    inside = runs.mostly(_results(), "event", "inside E", 1 - _DELTA / 2)
-    return inside & runs.held(_results(), "dfslearn-calls", "no-relearning")
+    inside = samples.mostly(_results(), "event", "inside E", 1 - _DELTA / 2)
+    return inside & samples.held(_results(), "dfslearn-calls", "no-relearning")
 
 
 @paper(
@@ -139,7 +138,7 @@ def _accuracy() -> Evidence:
         if learned != [0, 0, 1, 1]:
             raise Refuted(f"{name}: states learned at the edge of the test: {learned}")
     names = ("value-accuracy", "future-accuracy", "gstar-feasible", "feasible")
-    return runs.held(_results(), *names)
+    return samples.held(_results(), *names)
 
 
 @paper("valor-suboptimality-sum", "Lemma 4.3 of Ross and Bagnell as restated", EXACT)
@@ -216,7 +215,7 @@ def _unlearned_share() -> Evidence:
 def _pooled() -> Evidence:
     """In event E the pooled policy has V^π ≥ V* - p_ul - 2H²T_max(7ε_stat + 3ε_sub +
     2ε_feas), p_ul being the probability that it reaches a state that is not learned."""
-    return runs.held(_results(VALOR), "policy-bound")
+    return samples.held(_results(VALOR), "policy-bound")
 
 
 @paper(
@@ -228,16 +227,16 @@ def _constrained() -> Evidence:
     """In event E π* satisfies the constraints of Algorithm 4, and a policy that
     satisfies them within ε_feas has V^π ≥ V* - p_ul - 32H²(ε_stat + ε_feas + ε_sub);
     the policy may be a mixture, as the oracle gives it."""
-    inside = [r for r in _runs(CONSTRAINED) if runs.premises_hold(r.result)]
+    inside = [r for r in _runs(CONSTRAINED) if samples.premises_hold(r.result)]
     margins = [_optimal_margin(run, t) for run in inside for t in run.events]
     if min(margins, default=Fraction(-1)) < 0:
         raise Refuted("π* breaks a constraint in event E")
-    found = runs.held(_results(CONSTRAINED), "policy-bound", "feasible")
+    found = samples.held(_results(CONSTRAINED), "policy-bound", "feasible")
     text = f"π* meets all {len(margins)} constraints, {found.text}"
     return Evidence(found.holds, text if found.holds else found.text)
 
 
-def _optimal_margin(run: runs.Run[TheoremParameters], triple: Triple) -> Fraction:
+def _optimal_margin(run: samples.Run[TheoremParameters], triple: Triple) -> Fraction:
     """By how much π* exceeds what Algorithm 4 asks on a data set; rational.
 
     E_D[K 1{π*(x) = a}(r + V_a)] - (V - 2φ_h + 4ε_stat + ε_sub), without ε_feas.
@@ -268,7 +267,7 @@ def _theorem() -> Evidence:
     for result in results:
         if result.monitors["trajectories"].holds is not True:
             raise Refuted(result.monitors["trajectories"].first)
-    good = runs.mostly(results, "epsilon-optimal", "ε-optimal", 1 - _DELTA)
+    good = samples.mostly(results, "epsilon-optimal", "ε-optimal", 1 - _DELTA)
     nominal = [result.trajectories for result in results]
     return Evidence(
         good.holds,
@@ -313,7 +312,7 @@ def _iterations() -> Evidence:
     learns a state; more than M K can be needed."""
     made, horizon = late_discovery(7), 7
     parameters = _practical(made, n_exp=2)
-    result = valor(*runs.parts(made), parameters, _generator())
+    result = valor(*samples.parts(made), parameters, _generator())
     printed = parameters.M * parameters.K
     for seed in range(12):
         half = _run(VALOR, half_hidden(), seed).result
@@ -334,15 +333,15 @@ def _calls() -> Evidence:
     H + M H² CSC calls (H an iteration; printed M H for the policies), or M H² multi
     calls with the constrained step; more than printed can be needed."""
     names = ("csc-calls", "lp-calls", "multi-calls")
-    found = runs.held(_results(), *names)
+    found = samples.held(_results(), *names)
     # As few dfslearn calls a level as T_max allows, so that the count is tight.
     env = make("tabular", 0, states=2, actions=2, horizon=3)
     made = Instance(env, *make_classes(env, "tabular", _generator()))
-    result = valor(*runs.parts(made), _practical(made), _generator())
+    result = valor(*samples.parts(made), _practical(made), _generator())
     tests = result.calls["lp"] // 2
     visits = sum(2 * n for n in result.learned[:-1])
     late = late_discovery(7)
-    longer = valor(*runs.parts(late), _practical(late, n_exp=2), _generator())
+    longer = valor(*samples.parts(late), _practical(late, n_exp=2), _generator())
     steps = longer.calls["csc"] - sum(longer.learned)
     printed = 2 * 7
     return Evidence(
@@ -362,7 +361,7 @@ def _infeasible() -> Evidence:
     values = ValueClassByLevel([TabularValueClass(1), wrong])
     made = Instance(good.environment, values, good.policies)
     result = _run(VALOR, made, 0).result
-    never = runs.held(_results(), "feasible")
+    never = samples.held(_results(), "feasible")
     return Evidence(
         result.event_failed and result.status == "failure" and never.holds,
         f"without g*: {result.status}, {result.reason}; with it: {never.text}",
@@ -378,7 +377,7 @@ def _practical(made: Instance, **chosen: Any) -> PracticalParameters:
     sizes = dict.fromkeys(("n_test", "n_train"), 10**13)
     fine = dict.fromkeys(("eps_stat", "eps_sub", "eps_feas"), Fraction(1, 10**5))
     options: dict[str, Any] = {"slack": None, "fall_back": False}
-    m_k_h = runs.problem(made)[:3]
+    m_k_h = samples.problem(made)[:3]
     return PracticalParameters(
         _EPSILON, _DELTA, *m_k_h, **sizes | fine | options | chosen
     )
@@ -497,7 +496,7 @@ def _approximate() -> Evidence:
         wide = _accurate(3, 2, 3, fine + theta)
         result, errors = _learn(made, wide)
         kept = all(e <= wide.phi(h) - 2 * wide.eps_stat for h, e in errors.items())
-        good += result.succeeded and kept and runs.loss(made, result) <= wide.eps
+        good += result.succeeded and kept and samples.loss(made, result) <= wide.eps
         largest = max(largest, *map(float, errors.values()))
         stopped += _learn(made, _accurate(3, 2, 3, fine))[0].event_failed
     return Evidence(
@@ -527,7 +526,7 @@ def _learn(
             error = abs(event.value - truth.path_value(event.path))
             found[event.level] = max(error, found.get(event.level, error))
 
-    arguments = *runs.parts(made), parameters, np.random.default_rng(0)
+    arguments = *samples.parts(made), parameters, np.random.default_rng(0)
     return valor(*arguments, observers=[compare]), found
 
 
@@ -570,13 +569,13 @@ def _train_deviation(p: ValorParameters, size: float) -> float:
     ``size`` is ln |G| and ln |Π|.
     """
     inside = math.log(12 * p.H * p.T_max / p.delta) + 2 * size
-    return runs.bernstein(inside, p.n_train, p.eps_stat, 4 * p.K, 2 * p.K)
+    return samples.bernstein(inside, p.n_train, p.eps_stat, 4 * p.K, 2 * p.K)
 
 
 def _test_deviation(p: ValorParameters, size: float) -> float:
     """Hoeffding's bound for g(x) from n_test draws, over ε_stat."""
     inside = math.log(12 * p.K * p.H * p.T_max / p.delta) + size
-    return runs.hoeffding(inside, p.n_test, p.eps_stat)
+    return samples.hoeffding(inside, p.n_test, p.eps_stat)
 
 
 def _losses(p: ValorParameters) -> tuple[Fraction, Fraction]:

@@ -14,7 +14,7 @@ from .common.options import Json
 from .common.output import ExitStatus, describe, internal_error, print_json, say, worst
 
 if TYPE_CHECKING:
-    from ..claims.claim import Claim
+    from ..claims import Claim
 
 
 @verb
@@ -30,8 +30,8 @@ def claims(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="With --run: also write all entries as Markdown, a summary here and "
-            "a page for each subject in the folder of that name.",
+            help="With --run: also write Markdown: the entries named, or a summary of "
+            "all and a page for each subject in the folder of that name.",
         ),
     ] = None,
     brief: Annotated[
@@ -45,8 +45,8 @@ def claims(
 
     Example: [bold]olivine claims --run theorem-o[/bold]
     """
-    if page is not None and (identifiers or not run):
-        raise typer.BadParameter("--page goes with --run and with all entries")
+    if page is not None and not run:
+        raise typer.BadParameter("--page goes with --run")
     entries = _select(identifiers or [])
     if page is not None and (reason := _no_place(page)):
         say(f"olivine: {reason}")
@@ -65,13 +65,17 @@ def claims(
     if not (identifiers or brief or json_lines):
         _show_notation()
     if page is not None:
-        from ..claims.page import claims_pages
+        from ..claims.page import chosen_page, claims_pages
         from ..solvers.files import write_text
 
+        folder = page.with_suffix("")
         try:
-            folder = page.with_suffix("")
-            folder.mkdir(exist_ok=True)
-            for name, text in claims_pages(records, folder.name).items():
+            if identifiers:
+                pages = {"": chosen_page(records)}
+            else:
+                pages = claims_pages(records, folder.name)
+                folder.mkdir(exist_ok=True)
+            for name, text in pages.items():
                 write_text(folder / f"{name}.md" if name else page, [text])
         except OSError as error:
             say(f"olivine: {describe(error, str(page))}")
@@ -108,7 +112,7 @@ def _select(identifiers: list[str]) -> list[Claim]:
 
 def _record(entry: Claim, run: bool) -> tuple[dict[str, Any], ExitStatus]:
     """Describe an entry, after running its check if wanted."""
-    from ..claims.page import PROOFS, numbers_of
+    from ..claims import PROOFS, numbers_of
 
     start = time.perf_counter()
     verdict, text, status = None, None, ExitStatus.DONE

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import griffe
-from olivine.claims.typeset import typeset
+from olivine.claims.page import typeset
 
 # Sections that numpydoc parses itself begin with a line of dashes.
 SECTION = re.compile(r"^\w[\w ]*\n-{3,}$", re.MULTILINE)

@@ -91,7 +91,7 @@ def summary(thing: object) -> str:
 
 def reference() -> dict[str, str]:
     """Write the pages of the reference: the public names, and a page a package."""
-    from olivine.claims.typeset import typeset  # not before the package is there
+    from olivine.claims.page import typeset  # not before the package is there
 
     olivine = importlib.import_module("olivine")
     rows = ["# The public names", "", "| name | what it is |", "| --- | --- |"]

@@ -5,8 +5,7 @@ from fractions import Fraction
 
 import pytest
 from olivine.algorithms.learning.problem import MonitorReport
-from olivine.claims import load, runs
-from olivine.claims.claim import registered
+from olivine.claims import load, registered, samples
 
 from tests.support.commands import ROOT
 from tests.support.depth import with_rows
@@ -61,7 +60,7 @@ def test_it_holds(entry, found):
 
 def test_noise_in_strict_holds_on_the_first_formula(monkeypatch):
     """The whole entry is long."""
-    monkeypatch.setattr(runs, "INSTANCES", 1)
+    monkeypatch.setattr(samples, "INSTANCES", 1)
     (entry,) = (e for e in ENTRIES if e.id == "strict-noise")
     evidence = entry.check()
     assert evidence.holds
@@ -88,19 +87,19 @@ def test_it_is_deterministic(name, found):
 
 
 def test_a_share_is_what_so_many_runs_show():
-    found = [runs.lower_bound(n, n) for n in (1, 10, 14, 36, 58, 59)]
+    found = [samples.lower_bound(n, n) for n in (1, 10, 14, 36, 58, 59)]
     assert found == [0.05, 0.741, 0.807, 0.92, 0.949, 0.95]
-    assert runs.lower_bound(0, 5) == 0
-    assert runs.lower_bound(9, 10) < runs.lower_bound(10, 10)
-    assert "36 of 36 runs good" in runs.share(36, 36, "good")
-    assert "0.920" in runs.share(36, 36, "good")
+    assert samples.lower_bound(0, 5) == 0
+    assert samples.lower_bound(9, 10) < samples.lower_bound(10, 10)
+    assert "36 of 36 runs good" in samples.share(36, 36, "good")
+    assert "0.920" in samples.share(36, 36, "good")
 
 
 def test_deviations_are_those_of_hoeffding_and_bernstein():
     """√(ln/2n), √(2v ln/n) + r ln/3n: a half and 3/2 at ln = 2, n = 4, v = 1, r = 3."""
     half = Fraction(1, 2)
-    assert [runs.hoeffding(2, 4, of) for of in (1, half)] == [0.5, 1]
-    assert [runs.bernstein(2, 4, of, 1, 3) for of in (1, half)] == [1.5, 3]
+    assert [samples.hoeffding(2, 4, of) for of in (1, half)] == [0.5, 1]
+    assert [samples.bernstein(2, 4, of, 1, 3) for of in (1, half)] == [1.5, 3]
 
 
 def report(holds, checks=1, scope="event", margin=None):
@@ -115,42 +114,46 @@ class Result:
 def test_what_held_is_judged_inside_the_event_only():
     inside = Result(event=report(True, scope="premise"), lemma=report(True))
     outside = Result(event=report(False, scope="premise"), lemma=report(False))
-    assert runs.held([inside, outside], "lemma").holds
+    assert samples.held([inside, outside], "lemma").holds
     assert (
         "1 checks in 1 of 2 runs (the others left"
-        in runs.held([inside, outside], "lemma").text
+        in samples.held([inside, outside], "lemma").text
     )
-    assert not runs.held([outside], "lemma").holds
+    assert not samples.held([outside], "lemma").holds
     broken = Result(event=report(True, scope="premise"), lemma=report(False))
-    assert runs.held([inside, broken], "lemma").text == "lemma: broken"
+    assert samples.held([inside, broken], "lemma").text == "lemma: broken"
     unchecked = Result(event=report(True, scope="premise"), lemma=report(True, 0))
-    assert "never checked" in runs.held([unchecked], "lemma").text
+    assert "never checked" in samples.held([unchecked], "lemma").text
     unknown = Result(event=report(True, scope="premise"), lemma=report(None))
-    assert not runs.held([inside, unknown], "lemma").holds
+    assert not samples.held([inside, unknown], "lemma").holds
 
 
 def test_runs_are_made_once_for_each_number_of_seeds(monkeypatch):
     made = []
 
-    @runs.made_once
+    @samples.made_once
     def make(name):
         made.append(name)
-        return len(runs.seeds(3))
+        return len(samples.seeds(3))
 
     assert [make("a"), make("a"), make("b")] == [1, 1, 1]
-    monkeypatch.setattr(runs, "MOST", 5)
+    monkeypatch.setattr(samples, "MOST", 5)
     assert [make("a"), make("a")] == [3, 3]
     assert made == ["a", "b", "a"]
-    monkeypatch.setattr(runs, "INSTANCES", 5)
+    monkeypatch.setattr(samples, "INSTANCES", 5)
     assert make("a") == 3
     assert made == ["a", "b", "a", "a"]
 
 
 def test_some_cases_are_spread_evenly(monkeypatch):
-    monkeypatch.setattr(runs, "INSTANCES", 2)
-    assert runs.some(range(10)) == [0, 9]
-    assert runs.some(range(10), least=4) == [0, 3, 6, 9]
-    assert runs.some("abc", least=3) == "abc"
-    assert [runs.instances(1), runs.instances(9), runs.instances(9, 4)] == [1, 2, 4]
-    monkeypatch.setattr(runs, "INSTANCES", 1)
-    assert runs.some("abc") == ["a"]
+    monkeypatch.setattr(samples, "INSTANCES", 2)
+    assert samples.some(range(10)) == [0, 9]
+    assert samples.some(range(10), least=4) == [0, 3, 6, 9]
+    assert samples.some("abc", least=3) == "abc"
+    assert [samples.instances(1), samples.instances(9), samples.instances(9, 4)] == [
+        1,
+        2,
+        4,
+    ]
+    monkeypatch.setattr(samples, "INSTANCES", 1)
+    assert samples.some("abc") == ["a"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from olivine.claims import load
-from olivine.claims.typeset import latex, typeset
+from olivine.claims.page import latex, typeset
 
 from tests.support.depth import with_rows
 

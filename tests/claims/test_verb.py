@@ -1,7 +1,8 @@
+import re
+
 import pytest
-from olivine.claims import claim as ledger
-from olivine.claims.claim import Claim, Evidence
-from olivine.claims.page import STATEMENTS
+from olivine import claims as ledger
+from olivine.claims import STATEMENTS, Claim, Evidence
 
 from tests.support.commands import olivine
 
@@ -78,8 +79,8 @@ def test_verdicts(entries) -> None:
 
 
 def test_some_entries_in_order_and_for_people(entries):
-    done = olivine("claims", "nobody", "true", "--run", "--json", status=0)
-    assert [record["id"] for record in done.records] == ["true", "nobody"]
+    done = olivine("claims", "true", "nobody", "--run", "--json", status=0)
+    assert [record["id"] for record in done.records] == ["nobody", "true"]
     done = olivine("claims", "true", "false", "--run", status=1, out="a statement [x]")
     assert "refuted" in done.out
     done = olivine("claims", "--brief", "--run", "true", "corrected", status=0)
@@ -100,10 +101,18 @@ def test_page(entries, tmp_path) -> None:
     assert page.read_text() == text
 
 
-def test_page_asks_for_all_entries_and_a_place(entries, tmp_path) -> None:
+def test_page_of_some_entries(entries, tmp_path) -> None:
+    page = tmp_path / "some.md"
+    olivine("claims", "false", "true", "--run", "--json", "--page", page, status=1)
+    assert re.findall("^#.*", page.read_text(), re.M) == ["# Claims", "## true",
+                                                          "## false"]  # fmt: skip
+    assert "- Verdict: refuted\n- Evidence: a counterexample\n" in page.read_text()
+    assert list(tmp_path.iterdir()) == [page]
+
+
+def test_page_asks_for_verdicts_and_a_place(entries, tmp_path) -> None:
     page = tmp_path / "claims.md"
     olivine("claims", "--page", str(page), status=2)
-    olivine("claims", "true", "--run", "--page", str(page), status=2)
     done = olivine("claims", "--run", "--page", str(tmp_path / "none" / "claims.md"))
     assert done.status == 2
     assert "No such file" in done.err

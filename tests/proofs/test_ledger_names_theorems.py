@@ -3,8 +3,7 @@
 import re
 
 import pytest
-from olivine.claims import load
-from olivine.claims.page import PROOFS, digest
+from olivine.claims import PROOFS, digest, load
 
 from tests.support.commands import ROOT
 

@@ -9,14 +9,14 @@ import textwrap
 from importlib import import_module
 from typing import NamedTuple
 
-from olivine.claims import load, runs
+from olivine.claims import load, samples
 
 
 class Mutant(NamedTuple):
     """A change of a function's text that some check must find out."""
 
     function: str
-    """Its module below olivine, a colon, its name: `claims.runs:lower_bound`."""
+    """Its module below olivine, a colon, its name: `claims.samples:lower_bound`."""
     old: str
     new: str
     entry: str
@@ -62,8 +62,8 @@ class Mutant(NamedTuple):
 def refuted(entry: str) -> bool:
     """Whether a claim is refuted now; runs made before the change are forgotten."""
     (claim,) = (c for c in load() if c.id == entry)
-    runs.forget()
+    samples.forget()
     try:
         return claim.verdict(claim.check()) == "refuted"
     finally:
-        runs.forget()
+        samples.forget()
