@@ -50,14 +50,13 @@ if TYPE_CHECKING:
     from .algorithms.valor import valor, valor_constrained
     from .cli.experiments.api import compare, curves
     from .reduction.certificate.certificate import make_certificate
-    from .reduction.family.environment import make
+    from .reduction.environments import make, to_gymnasium
     from .reduction.family.family import Family
     from .reduction.family.graph import graph
     from .reduction.formula.dimacs import parse_dimacs, read_dimacs, write_dimacs
     from .reduction.formula.formula import Formula
     from .reduction.formula.prepare import to_pysat
     from .reduction.formula.random_formula import random_ksat
-    from .reduction.gymnasium_ids import to_gymnasium
     from .reduction.program.program import build
     from .reduction.program.witness import back, forward
     from .reduction.run.run import adversarial_run
@@ -86,14 +85,13 @@ _HOMES = {
     "algorithms.valor": ("valor", "valor_constrained"),
     "cli.experiments.api": ("compare", "curves"),
     "reduction.certificate.certificate": ("make_certificate",),
-    "reduction.family.environment": ("make",),
+    "reduction.environments": ("make", "to_gymnasium"),
     "reduction.family.family": ("Family",),
     "reduction.family.graph": ("graph",),
     "reduction.formula.dimacs": ("parse_dimacs", "read_dimacs", "write_dimacs"),
     "reduction.formula.formula": ("Formula",),
     "reduction.formula.prepare": ("to_pysat",),
     "reduction.formula.random_formula": ("random_ksat",),
-    "reduction.gymnasium_ids": ("to_gymnasium",),
     "reduction.program.program": ("build",),
     "reduction.program.witness": ("back", "forward"),
     "reduction.run.run": ("adversarial_run",),

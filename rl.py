@@ -4,7 +4,7 @@
 >>> gymnasium.make("olivine.rl:olivine/grid-v0", rows=4)  # doctest: +SKIP
 """
 
-from .reduction.gymnasium_ids import (
+from .reduction.environments import (
     make_family,
     make_process,
     register_envs,

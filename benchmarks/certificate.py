@@ -13,7 +13,7 @@ from pathlib import Path
 
 from olivine.reduction.certificate import checker
 from olivine.reduction.certificate.certificate import Certificate, make_certificate
-from olivine.reduction.family.instance import Instance
+from olivine.reduction.family.family import Instance
 from olivine.reduction.formula.dimacs import read_dimacs, write_dimacs
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.program.optimum import optimum

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from olivine.reduction.family.instance import Instance
+from olivine.reduction.family.family import Instance
 from olivine.reduction.formula.dimacs import read_dimacs, write_dimacs
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.formula.random_formula import random_ksat

@@ -21,7 +21,7 @@ from olivine.algorithms.learning.draw_classes import ClassKind
 from olivine.algorithms.learning.problem import LearningResult
 from olivine.algorithms.learning.registry import Task
 from olivine.algorithms.olive.parameters import trajectory_bound
-from olivine.reduction.family.environment import threesat
+from olivine.reduction.environments import threesat
 
 from benchmarks import order
 

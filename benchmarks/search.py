@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
-from olivine.reduction.family.instance import Instance
+from olivine.reduction.family.family import Instance
 from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.verify.optimise import least_unsatisfied

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..reduction.family.instance import Instance
+    from ..reduction.family.family import Instance
     from ..reduction.verify.verification import Verification
     from .figures.scene import Scene
 

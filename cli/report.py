@@ -19,7 +19,7 @@ from .common.reading import Reading
 from .verify import lower_bound, notes, remark, say_failures
 
 if TYPE_CHECKING:
-    from ..reduction.family.instance import Instance
+    from ..reduction.family.family import Instance
     from ..reduction.family.variants import Parameters
     from ..reduction.formula.dimacs import DimacsFile
     from ..reduction.verify.verification import Verification

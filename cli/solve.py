@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..reduction.family.instance import Instance
+    from ..reduction.family.family import Instance
     from ..reduction.formula.prepare import Hardened
     from ..reduction.verify.decision import Decision
     from ..reduction.verify.optimise import Optimum

@@ -29,7 +29,7 @@ from .common.output import (
 from .common.reading import Reading, Result, each_input, expand, guarded, in_order
 
 if TYPE_CHECKING:
-    from ..reduction.family.instance import Instance
+    from ..reduction.family.family import Instance
     from ..reduction.formula.dimacs import DimacsFile
 
 Record = dict[str, Any]

@@ -13,7 +13,7 @@ from .output import ExitStatus, describe, internal_error
 from .outputs import check_outputs, places
 
 if TYPE_CHECKING:
-    from ...reduction.family.instance import Instance
+    from ...reduction.family.family import Instance
     from ...reduction.verify.verification import Verification
 
 

@@ -17,8 +17,7 @@ from ...algorithms.mdp.tabular import TabularMDP
 from ...algorithms.mdp.two_actions import TwoActions
 from ...algorithms.olive_program.program import OliveProgram, two_action_program
 from ...reduction.export.model_checkers import write_drn, write_prism
-from ...reduction.family.family import Family, Variant
-from ...reduction.family.instance import Instance
+from ...reduction.family.family import Family, Instance, Variant
 from ...reduction.family.variants import refuse_sides
 from ...reduction.formula.dimacs import DimacsFile, write_dimacs
 from ...reduction.formula.prepare import Used

@@ -19,7 +19,7 @@ from .output import ContradictionError, ExitStatus, FileError, describe, interna
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from ...reduction.family.instance import Instance
+    from ...reduction.family.family import Instance
     from ...reduction.formula.dimacs import DimacsFile
 
 STANDARD_INPUT = "-"
@@ -90,7 +90,7 @@ def instance_of(
     path: str, source: DimacsFile, variant: str, penalty: Fraction | None
 ) -> Instance:
     """Make the instance of the reduction that a file is."""
-    from ...reduction.family.instance import Instance
+    from ...reduction.family.family import Instance
 
     try:
         return Instance.of(source.formula, variant, penalty)

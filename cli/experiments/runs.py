@@ -37,12 +37,12 @@ PLAYED = 1_000  # episodes where nothing is known but how to play
 
 def register_environments(*named: str) -> None:
     """Have all environments known by name, those named ``module:function`` too."""
-    from ...algorithms import environments
-    from ...reduction.family import environment  # noqa: F401 (registers its own)
+    from ...algorithms.environments import names, register
+    from ...reduction import environments  # noqa: F401 (registers its own)
 
     for name in named:
-        if ":" in name and name not in environments.names():
-            environments.register(name, _own(name))
+        if ":" in name and name not in names():
+            register(name, _own(name))
 
 
 def _own(name: str) -> Callable[..., Environment]:

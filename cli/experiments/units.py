@@ -26,7 +26,7 @@ from .runs import (
 
 if TYPE_CHECKING:
     from ...algorithms.learning.events import Recorder
-    from ...reduction.family.instance import Instance
+    from ...reduction.family.family import Instance
 
 Row = dict[str, Any]  # ``key``, ``exit`` (an exit status), and what is found
 
@@ -58,7 +58,7 @@ class RandomJob(Job):
         """Draw the formula whose name ends in its number."""
         import numpy as np
 
-        from ...reduction.family.instance import Instance
+        from ...reduction.family.family import Instance
         from ...reduction.formula.random_formula import random_ksat
 
         sizes = self.variables, self.clauses, self.width

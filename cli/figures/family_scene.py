@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from ...reduction.family.family import Family
-    from ...reduction.family.instance import Instance
+    from ...reduction.family.family import Family, Instance
     from ...reduction.family.variants import Parameters
     from ...reduction.formula.dimacs import DimacsFile
     from ...reduction.verify.verification import Verification

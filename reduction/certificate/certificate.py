@@ -39,8 +39,7 @@ from ...solvers.outcome import SatStatus
 from ...solvers.sat.clauses import Clauses
 from ...solvers.sat.lrat import lrat_lines
 from ...solvers.sat.sat import solve_sat
-from ..family.family import Family
-from ..family.instance import Instance
+from ..family.family import Family, Instance
 from ..family.variants import refuse_sides
 from ..formula.formula import Formula
 from ..program.optimum import unsatisfied_from_optimum

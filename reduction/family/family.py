@@ -12,7 +12,7 @@ PAC RL with Rich Observations" (NeurIPS 2018), proof of NP-hardness.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -25,10 +25,10 @@ from ...algorithms.mdp.arrays import checked_policy
 from ...algorithms.mdp.distributions import Distribution, Distributions
 from ...algorithms.mdp.tabular import TabularMDP
 from ...algorithms.olive_program.program import OliveProgram
-from ..formula.formula import ThreeSat
-from ..formula.prepare import as_formula
-from .layout import Chosen, Layout
-from .transitions import Sizes, clause_transitions, declared_sizes, transitions
+from ..formula.formula import Formula, ThreeSat
+from ..formula.prepare import Used, as_formula, without_unused
+from .layout import Layout
+from .tabular import Sizes, action_offsets, clause_transitions, declared_sizes, tabular
 from .variants import (
     MAX_TOTAL_WEIGHT,
     Parameters,
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pysat.formula import CNF, WCNF
 
     from ..formula.formula import Formula
+
 
 __all__ = ["Family", "Sizes", "Variant", "declared_sizes", "default_penalty"]
 
@@ -242,86 +243,12 @@ class Family:
         ValueError
             If the policy names an action that a state does not have.
         """
-        counts = np.diff(self._action_offsets())
+        counts = np.diff(action_offsets(self.layout))
         return self._tabular(checked_policy(policy, counts, self.layout.state_names()))
 
     def _tabular(self, policy: NDArray[np.int64] | None = None) -> TabularMDP:
-        offsets, targets, numerators, denominators = transitions(
-            self.layout, self.literal_states_of_clauses, self.weights, policy
-        )
-        table = self._reward_table()
-        indices = self._zero_rewards(table)
-        names: Sequence[str] = self.layout.action_names()
-        action_offsets = self._action_offsets()
-        if policy is not None:
-            actions = action_offsets[:-1] + policy
-            indices, names = indices[actions], Chosen(names, actions)
-            action_offsets = np.arange(self.layout.n_states + 1)
-        return TabularMDP(
-            horizon=self.horizon,
-            start=self.start,
-            state_level=self._levels(),
-            action_offset=action_offsets,
-            transition_offset=offsets,
-            transition_target=targets,
-            transition_numerator=numerators,
-            transition_denominator=denominators,
-            reward_index=indices,
-            reward_table=table,
-            state_names=self.layout.state_names(),
-            action_names=names,
-        )
-
-    def _levels(self) -> NDArray[np.int32]:
-        layout = self.layout
-        levels = np.full(layout.n_states, layout.literal_level, dtype=np.int32)
-        levels[: layout.first_literal_state] = 2
-        if layout.second_bottom_state is not None:
-            levels[layout.second_bottom_state] = 2
-        if layout.n_sides:
-            side = layout.first_side_state
-            levels[side - layout.n_sides : side] = 2
-        levels[layout.start] = 1
-        return levels
-
-    def _action_offsets(self) -> NDArray[np.int64]:
-        layout = self.layout
-        counts = np.ones(layout.n_states + 1, dtype=np.int64)
-        counts[0] = 0
-        counts[1] = layout.first_clause_action
-        counts[2 : 2 + self.n_clauses] = layout.clause_actions
-        return np.cumsum(counts, out=counts)
-
-    def _zero_rewards(self, table: tuple[Fraction, ...]) -> NDArray[np.int32]:
-        layout, n = self.layout, self.n_variables
-        indices = np.full(layout.n_actions, table.index(Fraction(0)), dtype=np.int32)
-        indices[:n] = table.index(self.try_variable_reward)
-        indices[n : layout.solve] = table.index(self.try_clause_reward)
-        indices[layout.solve] = table.index(self.solve_reward)
-        first = layout.first_literal_action
-        false, true = map(table.index, self.parameters.literal_rewards)
-        indices[first : first + 2 * n : 2] = true
-        indices[first + 1 : first + 2 * n : 2] = false
-        sides = layout.declaration.sides
-        if sides is None:
-            return indices
-        # From the literal states on each state has one action, in their order.
-        own = indices[first - layout.first_literal_state :]
-        k, side, spare = layout.n_sides, layout.first_side_state, self.top
-        indices[layout.solve + 1] = table.index(sides.rest)
-        own[layout.bottom_state] = table.index(sides.end)
-        own[layout.first_spare_state :][:n] = table.index(sides.spare * spare)
-        own[side : side + k] = table.index(sides.reward)
-        own[side + k :] = table.index(sides.beside * spare)
-        return indices
-
-    def _reward_table(self) -> tuple[Fraction, ...]:
-        paid = {Fraction(0), *self.parameters.rewards, *self.parameters.literal_rewards}
-        sides = self.layout.declaration.sides
-        if sides:
-            paid |= {sides.reward, sides.rest, sides.end}
-            paid |= {sides.spare * self.top, sides.beside * self.top}
-        return tuple(sorted(paid))
+        own = self.literal_states_of_clauses
+        return tabular(self.layout, self.parameters, own, self.weights, policy)
 
     def ranges(self) -> Fraction | tuple[Fraction, ...]:
         """Upper ends of the ranges of g: one for all states, or one for each."""
@@ -450,6 +377,40 @@ class Family:
         return Sizes(
             mdp.n_states, mdp.n_actions, mdp.n_transitions, len(self.distributions())
         )
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A formula together with the family of its 3-SAT form."""
+
+    formula: Formula  # The formula as read. It has no hard clauses.
+    family: Family  # The family of MDPs of its 3-SAT form, ``family.three_sat``
+    used: Used | None = None  # what the form is of, if variables are unused
+
+    @classmethod
+    def of(
+        cls,
+        source: Formula | CNF | WCNF,
+        variant: Variant | str = Variant.PAPER,
+        penalty: Fraction | int | None = None,
+    ) -> Instance:
+        """Bring a formula to 3-SAT form and build its family."""
+        formula = as_formula(source)
+        if formula.hard is not None and formula.hard.any():
+            count = int(formula.hard.sum())
+            clauses = "1 hard clause" if count == 1 else f"{count} hard clauses"
+            raise ValueError(
+                f"{clauses}: the family is defined for soft clauses only; "
+                "olivine.reduction.formula.prepare gives them weights"
+            )
+        used = without_unused(formula)
+        clauses_of = formula if used is None else used.formula
+        return cls(formula, Family(clauses_of.three_sat(), variant, penalty), used)
+
+    def restrict(self, assignment: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Bring an assignment of the 3-SAT form back to the formula as read."""
+        values = self.family.three_sat.restrict(assignment)
+        return values if self.used is None else self.used.extend(values)
 
 
 def as_assignment(values: ArrayLike, n_variables: int) -> NDArray[np.bool_]:

@@ -327,25 +327,6 @@ class Names(Sequence[str]):
         return hash(tuple(self))
 
 
-class Chosen(Sequence[str]):
-    """Some of the names, made on demand."""
-
-    def __init__(self, names: Sequence[str], indices: NDArray[np.int64]) -> None:
-        self._names, self._indices = names, indices
-
-    def __len__(self) -> int:
-        return len(self._indices)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, slice):
-            return [self._names[i] for i in self._indices[index].tolist()]
-        return self._names[int(self._indices[index])]
-
-
 def _checked(index: int, size: int, what: str) -> int:
     if not 0 <= index < size:
         raise ValueError(f"no {what} with index {index}: there are {size}")

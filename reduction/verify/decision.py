@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from ...algorithms.mdp.bellman import Pair
 from ...solvers.outcome import SatStatus
 from ...solvers.sat.sat import Clauses, solve_sat
-from ..family.family import Family
-from ..family.instance import Instance
+from ..family.family import Family, Instance
 from ..program.witness import back, forward
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from ...solvers.child.child import run_in_child
 from ...solvers.outcome import LinearOutcome, Status
-from ..family.family import Family
-from ..family.instance import Instance
+from ..family.family import Family, Instance
 from ..program.optimum import round_to_possible
 from ..program.program import build
 from ..program.solve import solve_program

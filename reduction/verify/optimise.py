@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ...solvers.outcome import MaxSatOutcome, SatStatus
 from ...solvers.sat.maxsat import Better, solve_maxsat
-from ..family.instance import Instance
+from ..family.family import Instance
 from ..formula.formula import ThreeSat
 from ..formula.local_search import least_by_trying, walksat
 from ..formula.prepare import Hardened

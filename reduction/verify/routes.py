@@ -39,7 +39,7 @@ from ...solvers.child.child import run_in_child
 from ...solvers.outcome import SatStatus
 from ...solvers.sat.sat import solve_sat
 from ...solvers.treewidth import Elimination, TooWideError, solve_by_treewidth
-from ..family.instance import Instance
+from ..family.family import Instance
 from ..formula.formula import ThreeSat
 from ..formula.local_search import walksat
 from ..program.optimum import optimum as theorem_o

@@ -32,8 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...algorithms.exact.arrays import check_choice, check_count, check_type
 from ...algorithms.exact.multinomial import generator
-from ..family.family import Family
-from ..family.instance import Instance
+from ..family.family import Family, Instance
 from ..family.variants import Parameters, Variant
 from ..formula.formula import Formula
 from ..program.optimum import optimum as theorem_o

@@ -15,8 +15,8 @@ from olivine.algorithms.mdp.two_actions import TwoActions
 from olivine.algorithms.olive_program.program import two_action_program
 from olivine.cli.common.family_folder import FILES, request, stages, write_folder
 from olivine.reduction.export.graphs import read_graphml, read_node_link
+from olivine.reduction.family.family import Instance
 from olivine.reduction.family.graph import mdp_from_graph
-from olivine.reduction.family.instance import Instance
 from olivine.reduction.formula.dimacs import read_dimacs, write_dimacs
 from olivine.reduction.formula.random_formula import random_ksat
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from olivine.reduction.certificate import checker as python_checker
-from olivine.reduction.family.instance import Instance
+from olivine.reduction.family.family import Instance
 from olivine.reduction.formula.dimacs import write_dimacs
 from olivine.reduction.formula.formula import Formula
 

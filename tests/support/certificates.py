@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from olivine.reduction.certificate import certificate, checker
-from olivine.reduction.family.instance import Instance
+from olivine.reduction.family.family import Instance
 from olivine.reduction.family.variants import Variant
 from olivine.reduction.program.optimum import optimum
 from olivine.reduction.verify.members import best_member

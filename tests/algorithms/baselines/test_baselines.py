@@ -122,7 +122,7 @@ def test_stochastic_hidden_dynamics(name, seed) -> None:
 
 @pytest.mark.parametrize("name", ["psdp", "fqi", "rmax"])
 def test_the_reductions_mdp(name) -> None:
-    from olivine.reduction.family.environment import threesat
+    from olivine.reduction.environments import threesat
 
     env = threesat(np.random.default_rng(0))
     result = run_monitored(name, env, np.random.default_rng(0))

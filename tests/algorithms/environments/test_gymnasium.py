@@ -7,7 +7,7 @@ import olivine
 import pytest
 from olivine.algorithms.environments import names
 from olivine.algorithms.environments.simulator_calls import ReplayError
-from olivine.reduction.family.environment import threesat
+from olivine.reduction.environments import threesat
 from olivine.reduction.family.variants import Variant
 
 from tests.support.depth import with_rows

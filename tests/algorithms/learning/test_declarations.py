@@ -26,7 +26,7 @@ from olivine.algorithms.learning.parameters import (
 )
 from olivine.algorithms.learning.problem import Frame, Problem
 from olivine.algorithms.learning.registry import by_kind, declare
-from olivine.reduction.family.environment import threesat
+from olivine.reduction.environments import threesat
 
 from tests.support.depth import with_rows
 from tests.support.refusals import refused

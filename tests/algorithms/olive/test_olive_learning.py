@@ -13,7 +13,7 @@ from olivine.algorithms.learning import registry
 from olivine.algorithms.learning.registry import Task
 from olivine.algorithms.olive.learning import OliveLearningResult
 from olivine.algorithms.olive.parameters import trajectory_bound
-from olivine.reduction.family.environment import threesat
+from olivine.reduction.environments import threesat
 from scipy.stats import beta
 
 from tests.support.depth import with_rows

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from olivine.reduction.certificate import checker
 from olivine.reduction.certificate.certificate import as_checked, make_certificate
-from olivine.reduction.family.instance import Instance
+from olivine.reduction.family.family import Instance
 from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.formula.random_formula import random_ksat

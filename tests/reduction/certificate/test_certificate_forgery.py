@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from olivine.reduction.certificate import checker
 from olivine.reduction.certificate.certificate import Certificate, as_checked
-from olivine.reduction.family.instance import Instance
+from olivine.reduction.family.family import Instance
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.program.optimum import step
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from olivine.algorithms.mdp.bellman import Pair
 from olivine.reduction.certificate import checker
 from olivine.reduction.certificate.certificate import as_checked, sections
-from olivine.reduction.family.instance import Instance
+from olivine.reduction.family.family import Instance
 from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.program.witness import check as check_feasible
 from olivine.reduction.program.witness import violations

@@ -5,8 +5,7 @@ from fractions import Fraction
 import pytest
 from olivine.reduction.certificate.certificate import make_certificate
 from olivine.reduction.family import variants
-from olivine.reduction.family.family import Family
-from olivine.reduction.family.instance import Instance
+from olivine.reduction.family.family import Family, Instance
 from olivine.reduction.family.variants import Declaration, Rewards, Variant, as_variant
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.program.formulations.faithful import faithful

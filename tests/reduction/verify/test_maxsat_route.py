@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from olivine.reduction.family.instance import Instance
+from olivine.reduction.family.family import Instance
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.verify import optimise
 from olivine.reduction.verify.route import Settings

@@ -4,7 +4,7 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-from olivine.reduction.family.instance import Instance
+from olivine.reduction.family.family import Instance
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.verify import milp_route as routes
 from olivine.reduction.verify.milp_route import milp_route

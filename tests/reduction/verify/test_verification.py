@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.reduction.family.instance import Instance
+from olivine.reduction.family.family import Instance
 from olivine.reduction.family.variants import Variant
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.program.optimum import optimum as theorem_o

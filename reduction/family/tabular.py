@@ -1,4 +1,4 @@
-"""The transitions of a family in flat arrays of `TabularMDP`, each in lowest terms.
+"""A family's MDP in the flat arrays of `TabularMDP`, each chance in lowest terms.
 
 And how large a family and OLIVE's program over it are, before they are built.
 """
@@ -6,28 +6,141 @@ And how large a family and OLIVE's program over it are, before they are built.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithms.exact.arrays import exact_sum
+from ...algorithms.mdp.tabular import TabularMDP
 from .layout import CLAUSE_BITS, QUIT, Layout
-from .variants import Variant, as_variant
+from .variants import Parameters, Variant, as_variant
 
 _Long = NDArray[np.int64]
 
 
-def transitions(
+def tabular(
     layout: Layout,
+    parameters: Parameters,
     literal_states: NDArray[np.int32],
     weights: NDArray[np.int64] | None,
     policy: NDArray[np.int64] | None = None,
-) -> tuple[_Long, NDArray[np.int32], _Long, _Long]:
-    """Build the transitions of all actions, or of a policy's: (A+1,), (T,), (T,), (A,).
+) -> TabularMDP:
+    """Build the all-zero member, with all actions or with those of a policy.
 
     `literal_states`: (m, 3), the states o_{j,k}^1; `weights`: int64 (m,) or None.
     """
+    offsets, targets, numerators, denominators = _transitions(
+        layout, literal_states, weights, policy
+    )
+    table = _reward_table(parameters)
+    indices = _zero_rewards(layout, parameters, table)
+    names: Sequence[str] = layout.action_names()
+    offsets_of_actions = action_offsets(layout)
+    if policy is not None:
+        actions = offsets_of_actions[:-1] + policy
+        indices, names = indices[actions], _Chosen(names, actions)
+        offsets_of_actions = np.arange(layout.n_states + 1)
+    return TabularMDP(
+        horizon=layout.horizon,
+        start=layout.start,
+        state_level=_levels(layout),
+        action_offset=offsets_of_actions,
+        transition_offset=offsets,
+        transition_target=targets,
+        transition_numerator=numerators,
+        transition_denominator=denominators,
+        reward_index=indices,
+        reward_table=table,
+        state_names=layout.state_names(),
+        action_names=names,
+    )
+
+
+class _Chosen(Sequence[str]):
+    """Some of the names, made on demand."""
+
+    def __init__(self, names: Sequence[str], indices: NDArray[np.int64]) -> None:
+        self._names, self._indices = names, indices
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self._names[i] for i in self._indices[index].tolist()]
+        return self._names[int(self._indices[index])]
+
+
+def _levels(layout: Layout) -> NDArray[np.int32]:
+    levels = np.full(layout.n_states, layout.literal_level, dtype=np.int32)
+    levels[: layout.first_literal_state] = 2
+    if layout.second_bottom_state is not None:
+        levels[layout.second_bottom_state] = 2
+    if layout.n_sides:
+        side = layout.first_side_state
+        levels[side - layout.n_sides : side] = 2
+    levels[layout.start] = 1
+    return levels
+
+
+def action_offsets(layout: Layout) -> NDArray[np.int64]:
+    """First action of each state, and the number of actions, shape (states + 1,)."""
+    counts = np.ones(layout.n_states + 1, dtype=np.int64)
+    counts[0] = 0
+    counts[1] = layout.first_clause_action
+    counts[2 : 2 + layout.n_clauses] = layout.clause_actions
+    return np.cumsum(counts, out=counts)
+
+
+def _zero_rewards(
+    layout: Layout, parameters: Parameters, table: tuple[Fraction, ...]
+) -> NDArray[np.int32]:
+    n, rewards = layout.n_variables, parameters.rewards
+    indices = np.full(layout.n_actions, table.index(Fraction(0)), dtype=np.int32)
+    indices[:n] = table.index(rewards.try_variable)
+    indices[n : layout.solve] = table.index(rewards.try_clause)
+    indices[layout.solve] = table.index(rewards.solve)
+    first = layout.first_literal_action
+    false, true = map(table.index, parameters.literal_rewards)
+    indices[first : first + 2 * n : 2] = true
+    indices[first + 1 : first + 2 * n : 2] = false
+    sides = layout.declaration.sides
+    if sides is None:
+        return indices
+    # From the literal states on each state has one action, in their order.
+    own = indices[first - layout.first_literal_state :]
+    k, side, spare = layout.n_sides, layout.first_side_state, rewards.top
+    indices[layout.solve + 1] = table.index(sides.rest)
+    own[layout.bottom_state] = table.index(sides.end)
+    own[layout.first_spare_state :][:n] = table.index(sides.spare * spare)
+    own[side : side + k] = table.index(sides.reward)
+    own[side + k :] = table.index(sides.beside * spare)
+    return indices
+
+
+def _reward_table(parameters: Parameters) -> tuple[Fraction, ...]:
+    paid = {Fraction(0), *parameters.rewards, *parameters.literal_rewards}
+    sides, top = parameters.variant.declaration.sides, parameters.top
+    if sides:
+        paid |= {sides.reward, sides.rest, sides.end}
+        paid |= {sides.spare * top, sides.beside * top}
+    return tuple(sorted(paid))
+
+
+def _transitions(
+    layout: Layout,
+    literal_states: NDArray[np.int32],
+    weights: NDArray[np.int64] | None,
+    policy: NDArray[np.int64] | None,
+) -> tuple[_Long, NDArray[np.int32], _Long, _Long]:
+    """Build offsets (A+1,), targets (T,), numerators (T,), denominators (A,)."""
     clauses = slice(1, 1 + layout.n_clauses)
     first = _start_actions(layout, weights)
     if policy is not None:

@@ -1,28 +1,58 @@
-"""The ids ``olivine/NAME-v0`` of Gymnasium (extra ``rl``).
+"""The reduction's MDPs as environments: ``threesat``, and ids of Gymnasium.
 
-Importing `olivine.rl` registers them; Gymnasium 1 looks for no plugins. Each
-environment of ``olivine learn --list`` has an id, with its options;
-``olivine/family-v0`` is a member of a formula's family:
+``threesat`` is a random member of a random formula's `normalized` family. Each
+environment of ``olivine learn --list`` has an id ``olivine/NAME-v0`` of Gymnasium
+(extra ``rl``), with its options; ``olivine/family-v0`` is a member of a formula's
+family. Importing `olivine.rl` registers them; Gymnasium 1 looks for no plugins:
 
 >>> import gymnasium  # doctest: +SKIP
 >>> gymnasium.make("olivine.rl:olivine/grid-v0", process_seed=3)  # doctest: +SKIP
 >>> gymnasium.make("olivine.rl:olivine/family-v0", formula="f.cnf", variant="gap",
 ...                member=[0, 1, 1])  # doctest: +SKIP
+
+What it needs of the reduction is imported on use: `make` loads this module, whatever it
+makes.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..algorithms.environments import names
-from .family.environment import make
-from .family.family import Family
-from .formula.dimacs import read_dimacs
-from .formula.formula import Formula
+import numpy as np
 
-_HERE = "olivine.reduction.gymnasium_ids"
+from ..algorithms.environments import make, names, register
+from ..algorithms.environments.finite import FiniteEnvironment
+from ..algorithms.environments.finite_makers import from_mdp
+from ..algorithms.exact.arrays import check_sizes, check_table
+
+if TYPE_CHECKING:
+    from .formula.formula import Formula
+
+__all__ = ["make", "threesat"]
+
+_MOST_MOVES = 10**8
+
+
+def threesat(
+    rng: np.random.Generator, *, variables: int = 3, clauses: int = 4
+) -> FiniteEnvironment:
+    """Draw a formula and a member of its family, stochastic."""
+    from .family.family import Family
+    from .formula.random_formula import random_ksat
+
+    check_sizes(3, variables=variables)
+    check_sizes(1, clauses=clauses)
+    pairs = (variables + clauses) ** 2
+    check_table(pairs * variables, _MOST_MOVES, variables=variables, clauses=clauses)
+    formula = random_ksat(variables, clauses, 3, rng)
+    family = Family(formula.three_sat(), "normalized")
+    member = rng.random(variables) < 0.5
+    return from_mdp(family.mdp(member), "threesat")
+
+
+register("threesat", threesat)
 
 
 def to_gymnasium(process: Any, render_mode: str | None = None) -> Any:
@@ -74,6 +104,10 @@ def make_family(
     member
         A truth value for each variable of the 3-SAT form; None: all false.
     """
+    from .family.family import Family
+    from .formula.dimacs import read_dimacs
+    from .formula.formula import Formula
+
     if isinstance(formula, str | os.PathLike):
         formula = read_dimacs(formula).formula
     elif not isinstance(formula, Formula):
@@ -90,4 +124,6 @@ def register_envs() -> None:
     ids["olivine/family-v0"] = ("make_family", {})
     for env_id, (function, given) in ids.items():
         if env_id not in gymnasium.registry:
-            gymnasium.register(env_id, f"{_HERE}:{function}", kwargs=given)
+            gymnasium.register(
+                env_id, f"olivine.reduction.environments:{function}", kwargs=given
+            )
