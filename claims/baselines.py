@@ -26,9 +26,8 @@ from ..algorithms.baselines.parameters import (
 from ..algorithms.baselines.review import BaselineMonitors
 from ..algorithms.baselines.rmax import Decoding, rmax
 from ..algorithms.classes import TabularPolicy
-from ..algorithms.environments import make
-from ..algorithms.environments.finite_makers import Instance, from_lists
-from ..algorithms.environments.finite_truth import finite_model, occupancies
+from ..algorithms.environments import from_lists, make
+from ..algorithms.environments.finite import finite_model, occupancies
 from ..algorithms.environments.protocol import Environment
 from ..algorithms.learning.draw_classes import make_classes
 from ..algorithms.learning.monitors import with_monitors
@@ -177,7 +176,7 @@ def _backup_barrier_q_functions() -> Evidence:
     )
 
 
-def _practical_valor(made: Instance) -> LearningResult:
+def _practical_valor(made: Problem) -> LearningResult:
     parameters = PracticalParameters(0.2, 0.1, *samples.problem(made)[:3])
     return valor(*samples.parts(made), parameters, np.random.default_rng(0))
 

@@ -9,8 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..algorithms.mdp.bellman import Pair
-from ..algorithms.mdp.distributions import Distribution
+from ..algorithms.mdp.planning import Distribution, Pair
 from ..algorithms.mdp.tabular import TabularMDP
 from ..algorithms.olive_program.enumeration import enumerate_policies
 from ..algorithms.olive_program.program import OliveProgram

@@ -16,7 +16,6 @@ import numpy as np
 from ..algorithms.assumptions import check_assumptions, complete_classes
 from ..algorithms.classes import FinitePolicyClass, PolicyClassByLevel
 from ..algorithms.environments import make
-from ..algorithms.environments.finite_makers import Instance
 from ..algorithms.global_policy.algorithm import (
     Comparison,
     LearnedTest,
@@ -32,7 +31,7 @@ from ..algorithms.global_policy.review import GlobalPolicyMonitors
 from ..algorithms.learning.draw_classes import make_classes
 from ..algorithms.learning.events import Path
 from ..algorithms.learning.parameters import Version
-from ..algorithms.learning.problem import LearningResult
+from ..algorithms.learning.problem import LearningResult, Problem
 from ..algorithms.valor import valor
 from ..algorithms.valor.parameters import TheoremParameters
 from . import EXACT, MONITORED, Evidence, Refuted, claims_of, samples
@@ -53,7 +52,7 @@ EPSILON, DELTA = 0.3, 0.1
 
 
 def constants(
-    made: Instance, version: Version = "theorem"
+    made: Problem, version: Version = "theorem"
 ) -> GlobalPolicyTheoremParameters:
     """Constants of the theorem for an instance, ε = 0.3, δ = 0.1."""
     sizes = samples.problem(made)
@@ -71,20 +70,20 @@ def chosen_sizes(
 
 
 def monitored(
-    made: Instance, parameters: GlobalPolicyParameters, seed: int, **options: Any
+    made: Problem, parameters: GlobalPolicyParameters, seed: int, **options: Any
 ) -> samples.Run[GlobalPolicyParameters]:
     """Run with monitors; further observers and the oracle are options."""
     learn, monitors = global_policy, GlobalPolicyMonitors
     return samples.monitored(learn, made, parameters, monitors, seed, **options)
 
 
-def drawn(seed: int, kind: str, *, states: int = 3, actions: int = 2) -> Instance:
+def drawn(seed: int, kind: str, *, states: int = 3, actions: int = 2) -> Problem:
     """Draw a random environment, H = 3, with classes that satisfy the assumptions."""
     env = make("random-finite", seed, states=states, actions=actions, horizon=3)
     rng = np.random.default_rng([seed, 1])
     if kind == "tabular":
-        return Instance(env, *make_classes(env, "tabular", rng))
-    return Instance(env, *complete_classes(env, rng, "policy"))
+        return Problem(env, *make_classes(env, "tabular", rng))
+    return Problem(env, *complete_classes(env, rng, "policy"))
 
 
 @samples.made_once
@@ -133,7 +132,7 @@ def _tested() -> Evidence:
 class _Between:
     """Watches what a learned path loses whenever a later level's policy changes."""
 
-    def __init__(self, made: Instance, path: Path) -> None:
+    def __init__(self, made: Problem, path: Path) -> None:
         self._truth, self._path = made.environment.truth, path
         self.largest = Fraction(0)
 
@@ -262,7 +261,7 @@ def _fit() -> Evidence:
         either = PolicyClassByLevel(
             [FinitePolicyClass(rows, 2) for rows in ([[0], [1]], [[0, 0]])]
         )
-        made = Instance(made.environment, made.values, either)
+        made = Problem(made.environment, made.values, either)
         run = monitored(made, parameters, 0, multi_oracle=worst_permitted)
         if run.loss != (half - short if times == 3 else 0):
             raise Refuted(f"{times}τ_pol/2 short at the root: loses {run.loss}")

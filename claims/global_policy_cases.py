@@ -14,17 +14,20 @@ from ..algorithms.classes import (
     MixedPolicy,
     PolicyClassByLevel,
 )
+from ..algorithms.environments import from_lists
 from ..algorithms.environments.finite import FiniteEnvironment
-from ..algorithms.environments.finite_makers import HALF, Instance, from_lists
 from ..algorithms.environments.protocol import ActionRule
 from ..algorithms.exact.data import EmpiricalMeasure
 from ..algorithms.global_policy.algorithm import global_policy
 from ..algorithms.global_policy.parameters import GlobalPolicyParameters
+from ..algorithms.learning.problem import Problem
 from ..algorithms.oracles.ledger import unguard
 from ..algorithms.oracles.multi import ClassificationSet, MultiResult, MultiStatus
 from ..solvers.lp.lp import solve_lp
 from ..solvers.model.model import LinearModel
 from .instances import instance, known_values
+
+HALF = Fraction(1, 2)
 
 _UNIT = 2000
 """Rewards are multiples of 1/2000: laws of returns have a cell for each multiple."""
@@ -34,7 +37,7 @@ def _rounded(value: Fraction) -> Fraction:
     return Fraction(round(value * _UNIT), _UNIT)
 
 
-def two_states(rewards: Sequence[Fraction], horizon: int = 2) -> Instance:
+def two_states(rewards: Sequence[Fraction], horizon: int = 2) -> Problem:
     """Make an instance with two states at level 2, q by action 0 and p by action 1.
 
     G = {g*} and every policy: the theorem's assumptions hold.
@@ -56,7 +59,7 @@ def two_states(rewards: Sequence[Fraction], horizon: int = 2) -> Instance:
 
 def overpruned(
     parameters: GlobalPolicyParameters, *, value: int = -1, mean: int = 1
-) -> Instance:
+) -> Problem:
     """Make an instance where the state pruned loses about φ_2 + 6τ_val, without noise.
 
     The learned state q is worth w. The policy's return at p is 2τ_val less, which the
@@ -73,7 +76,7 @@ def overpruned(
     return two_states([_rounded(r) for r in rewards], parameters.H)
 
 
-def pruned_then_learned() -> Instance:
+def pruned_then_learned() -> Problem:
     """Make an instance in which a pruned path fails its test later and is learned.
 
     Level 2 has q, p, s, in this order, and three policies that are best at q. The
@@ -92,7 +95,7 @@ def pruned_then_learned() -> Instance:
     return instance("pruned-then-learned", levels, policies={2: three})
 
 
-def stale(parameters: GlobalPolicyParameters) -> Instance:
+def stale(parameters: GlobalPolicyParameters) -> Problem:
     """Make an instance in which a learned state loses more than φ_2 for a while.
 
     At level 3 c1 and c2 are pruned by comparison with u; the policy is bad at c1 and
@@ -126,7 +129,7 @@ def stale(parameters: GlobalPolicyParameters) -> Instance:
     return instance("stale", levels, policies={3: three})
 
 
-def incomplete() -> Instance:
+def incomplete() -> Problem:
     """Make an instance that is realizable but not policy complete.
 
     At level 3 p is pruned by comparison with u, and the policy gets a little less
@@ -347,7 +350,7 @@ def worst_permitted(
 class Adversary:
     """A run in which everything goes as badly as the event allows."""
 
-    instance: Instance  # Its environment is scripted. Use `worst_permitted` as oracle.
+    instance: Problem  # Its environment is scripted. Use `worst_permitted` as oracle.
     # What the policy returned loses, a little less than `worst_loss` times τ
     loss: Fraction
 
@@ -410,7 +413,7 @@ def adversary(parameters: GlobalPolicyParameters) -> Adversary:
             script[path, True] = rows(zeros, 0, 0, half) + rows(zeros, 0, 1, half)
     either = FinitePolicyClass([[0], [1]], 2)
     both = FinitePolicyClass([[0, 0, 0], [1, 1, 1]], 2)
-    instance = Instance(
+    instance = Problem(
         ScriptedEnvironment(environment, script),
         known_values(environment),
         PolicyClassByLevel([either, both, *[either] * (horizon - 2)]),

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithms.exact.data import EmpiricalMeasure
-from ..algorithms.mdp.bellman import Pair
-from ..algorithms.mdp.distributions import Distribution
+from ..algorithms.mdp.planning import Distribution, Pair
 from ..algorithms.olive_program.optimisers import BranchAndBound, Milp
 from ..algorithms.olive_program.program import (
     OliveProgram,

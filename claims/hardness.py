@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..algorithms.classes.finite import TabularPolicyClass
-from ..algorithms.mdp.bellman import Pair
+from ..algorithms.mdp.planning import Pair
 from ..algorithms.olive_program.model import program_model
 from ..algorithms.olive_program.program import Form, OliveProgram
 from ..algorithms.oracles.multi import ClassificationSet, MultiStatus, multi

@@ -18,7 +18,7 @@ from ..algorithms.classes import (
     ValueClassByLevel,
 )
 from ..algorithms.classes.q_functions import FiniteQClass
-from ..algorithms.environments.finite_makers import HALF, Instance, from_lists
+from ..algorithms.environments import from_lists
 from ..algorithms.environments.protocol import Environment
 from ..algorithms.exact.arrays import check_count
 from ..algorithms.exact.data import EmpiricalMeasure
@@ -29,6 +29,8 @@ from ..algorithms.two_sample.algorithm import TwoSampleLearner
 from ..algorithms.two_sample.parameters import TwoSamplePracticalParameters
 from ..algorithms.valor.algorithm import LocalValues
 from ..algorithms.valor.parameters import PracticalParameters
+
+HALF = Fraction(1, 2)
 
 
 def known_values(environment: Environment) -> ValueClassByLevel:
@@ -47,7 +49,7 @@ def instance(
     levels: Sequence[Any],
     values: Mapping[int, ValueClass] | None = None,
     policies: Mapping[int, FinitePolicyClass] | None = None,
-) -> Instance:
+) -> Problem:
     """Make an instance of lists: levels as `from_lists` takes them, G_h and Π_h.
 
     Classes that are not given for a level are tabular; without values G_h = {g*}.
@@ -60,10 +62,10 @@ def instance(
     if values is not None:
         given = [values.get(h, TabularValueClass(n)) for h, n in sizes]
         known = ValueClassByLevel(given)
-    return Instance(environment, known, PolicyClassByLevel(every))
+    return Problem(environment, known, PolicyClassByLevel(every))
 
 
-def wrongly_pruned() -> Instance:
+def wrongly_pruned() -> Problem:
     """Make an instance whose second level is pruned at first.
 
     All functions of G_2 (there is one) agree on the values of both states, so
@@ -98,7 +100,7 @@ def path_with_traps(horizon: int) -> list[Any]:
     return levels
 
 
-def late_discovery(horizon: int) -> Instance:
+def late_discovery(horizon: int) -> Problem:
     """Make an instance that needs H iterations of MetaAlg, more than M K; H >= 2.
 
     The optimal path goes by action 1 through one state a level; action 0 falls
@@ -110,7 +112,7 @@ def late_discovery(horizon: int) -> Instance:
     return instance("late-discovery", path_with_traps(horizon), values)
 
 
-def unrepresented() -> Instance:
+def unrepresented() -> Problem:
     """Make an instance with g* but without Q*: fitted Q iteration has a bias.
 
     Everything is deterministic. Two actions lead to two states; action 0 pays
@@ -135,7 +137,7 @@ def unrepresented() -> Instance:
     return instance("unrepresented", levels, {2: FiniteValueClass(rows)})
 
 
-def amplified(horizon: int, *, actions: int = 4) -> Instance:
+def amplified(horizon: int, *, actions: int = 4) -> Problem:
     """Make an instance with Q* in the class, where chance errors grow by 3/2 a level.
 
     The first action chooses one of K chains. At the end of the last one a reward of
@@ -178,7 +180,7 @@ def _functions(level: int, actions: int) -> Any:
     return np.array([[*row, Fraction(3, 4)] for row in choices], dtype=object)
 
 
-def half_hidden() -> Instance:
+def half_hidden() -> Problem:
     """Make an instance in which half of the trajectories meet what is not learned.
 
     G = {g*}, so that nothing below the start is learned at first. At x it is best to go
@@ -195,14 +197,14 @@ def half_hidden() -> Instance:
     return instance("half-hidden", levels)
 
 
-def coin() -> Instance:
+def coin() -> Problem:
     """Make an instance with a state, and a reward of 1 or 0 with probability 1/2."""
     fair = {0: HALF, 1: HALF}
     levels: list[Any] = [[("s0", {"x": 1}, {"x": [fair, fair]}, [])]]
     return instance("coin", levels)
 
 
-def disagreeing(offsets: Sequence[Fraction], *, one_state: bool = False) -> Instance:
+def disagreeing(offsets: Sequence[Fraction], *, one_state: bool = False) -> Problem:
     """Make an instance in which functions of level 2 are off by these, and all certain.
 
     Two actions lead to a state each, or both to one. Every action pays 1/2 there, so
@@ -263,7 +265,7 @@ HORIZON = 16
 """Least H at which an error of 3.8τ, doubled at each level, exceeds ε."""
 
 
-def unlearned() -> Instance:
+def unlearned() -> Problem:
     """Make an instance that needs exploration on demand.
 
     At level 2 all functions of G_2 (there is one) have the same mean in both
@@ -281,7 +283,7 @@ def unlearned() -> Instance:
     return instance("unlearned", levels, {2: FiniteValueClass([[0.5, 0.5]])})
 
 
-def two_means(apart: Fraction) -> Instance:
+def two_means(apart: Fraction) -> Problem:
     """Make an instance with two states whose means of the only function differ so."""
     near = HALF + apart
     levels = [
@@ -299,7 +301,7 @@ def two_means(apart: Fraction) -> Instance:
 class Outvoted:
     """A run with data sets made by hand, all of them inside event E."""
 
-    made: Instance  # Environment and classes
+    made: Problem  # Environment and classes
     run: TwoSampleLearner  # Level 2 has its learned sets
     paths: tuple[tuple[int, ...], ...]  # Where each of these comes from, in order
     loss: Fraction  # What the wrong policy loses at the state of the last one
@@ -342,7 +344,7 @@ def outvoted(copies: int = 100) -> Outvoted:
     return Outvoted(made, run, (*[(0,)] * copies, (1,)), loss)
 
 
-def doubling(eps: Fraction = Fraction(3, 10)) -> Instance:
+def doubling(eps: Fraction = Fraction(3, 10)) -> Problem:
     """Make an instance on which each level doubles the error of the next.
 
     Two chains of H = 16 levels leave the start, by actions 0 ("low") and 1

@@ -13,15 +13,14 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.classes.q_functions import FiniteQClass
-from ..algorithms.environments import make
-from ..algorithms.environments.finite_makers import from_mdp
+from ..algorithms.environments import from_mdp, make
 from ..algorithms.environments.protocol import Environment
 from ..algorithms.exact.arrays import END
 from ..algorithms.exact.data import EmpiricalMeasure
 from ..algorithms.learning.draw_classes import ClassKind, make_q_class
 from ..algorithms.learning.problem import LearningResult
 from ..algorithms.learning.registry import Task
-from ..algorithms.mdp.distributions import Distribution
+from ..algorithms.mdp.planning import Distribution
 from ..algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
 from ..algorithms.olive.environments import LayeredEnvironment, TabularEnvironment
 from ..algorithms.olive.learning import run

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..algorithms.mdp.bellman import Pair
+from ..algorithms.mdp.planning import Pair
 from ..algorithms.olive_program.enumeration import (
     enumerate_policies,
     policy_choices,

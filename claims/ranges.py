@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..algorithms.mdp.bellman import Pair
-from ..algorithms.mdp.distributions import Distribution
+from ..algorithms.mdp.planning import Distribution, Pair
 from ..algorithms.mdp.tabular import random_tabular_mdp
 from ..algorithms.olive_program.enumeration import policy_optimum
 from ..algorithms.olive_program.program import OliveProgram, average_bellman_errors

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithms.classes import PolicyClassByLevel, ValueClassByLevel
-from ..algorithms.environments.finite_makers import Instance
 from ..algorithms.environments.protocol import Environment
 from ..algorithms.learning.monitors import with_monitors
 from ..algorithms.learning.problem import LearningResult, Problem
@@ -119,13 +118,13 @@ def monitored_run(
     return with_monitors(result, monitors.reports(result))
 
 
-def parts(made: Instance) -> tuple[Environment, ValueClassByLevel, PolicyClassByLevel]:
+def parts(made: Problem) -> tuple[Environment, ValueClassByLevel, PolicyClassByLevel]:
     """Environment, G and Π of an instance, as algorithms take them."""
     return made.environment, made.values, made.policies
 
 
 def problem(
-    made: Instance, *, squared: bool = False
+    made: Problem, *, squared: bool = False
 ) -> tuple[int, int, int, float, float]:
     """M, K and H of an instance, ln |G| (of squares, if wanted) and ln |Π|."""
     env = made.environment
@@ -133,7 +132,7 @@ def problem(
     return env.max_states, env.n_actions, env.horizon, *sizes
 
 
-def loss(made: Instance, result: LearningResult) -> Fraction:
+def loss(made: Problem, result: LearningResult) -> Fraction:
     """V* - V^π̂; V* where there is no policy."""
     truth, policies = made.environment.truth, result.policies
     value = Fraction(0) if policies is None else truth.policy_value(list(policies))
@@ -144,7 +143,7 @@ def loss(made: Instance, result: LearningResult) -> Fraction:
 class Run(Generic[_Parameters]):
     """A monitored run: what ran, what came out, and the events that were kept."""
 
-    made: Instance
+    made: Problem
     parameters: _Parameters
     result: LearningResult
     events: tuple[Any, ...]
@@ -157,7 +156,7 @@ class Run(Generic[_Parameters]):
 
 def monitored(
     learn: Callable[..., LearningResult],
-    made: Instance,
+    made: Problem,
     parameters: _Parameters,
     monitors: Callable[..., Any],
     seed: int,

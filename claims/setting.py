@@ -33,14 +33,8 @@ from ..algorithms.classes import (
     ValueClassByLevel,
 )
 from ..algorithms.classes.finite import TabularPolicy
-from ..algorithms.environments import make
+from ..algorithms.environments import Target, from_lists, make, random_finite, tabular
 from ..algorithms.environments.finite import FiniteEnvironment
-from ..algorithms.environments.finite_makers import (
-    Target,
-    from_lists,
-    random_finite,
-    tabular,
-)
 from ..algorithms.environments.protocol import Environment
 from ..algorithms.exact.arrays import object_array
 from ..algorithms.learning.draw_classes import make_classes

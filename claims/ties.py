@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..algorithms.mdp.distributions import Distribution
-from ..algorithms.mdp.planning import state_distributions
+from ..algorithms.mdp.planning import Distribution, state_distributions
 from ..algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
 from ..algorithms.olive_program.enumeration import enumerate_policies, policy_optimum
 from ..algorithms.olive_program.pair_model import distinct_actions

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..algorithms.mdp.bellman import Pair
+from ..algorithms.mdp.planning import Pair
 from ..algorithms.olive_program.enumeration import policy_optimum
 from ..algorithms.olive_program.optimisers import BranchAndBound
 from ..algorithms.olive_program.program import OliveProgram, two_action_program

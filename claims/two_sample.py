@@ -23,14 +23,13 @@ from ..algorithms.classes import (
     identity_kernel,
 )
 from ..algorithms.environments import make
-from ..algorithms.environments.finite_makers import Instance
-from ..algorithms.environments.finite_truth import FiniteTruth
+from ..algorithms.environments.finite import FiniteTruth
 from ..algorithms.environments.protocol import Environment
 from ..algorithms.exact.data import EmpiricalMeasure
 from ..algorithms.learning.draw_classes import make_classes
 from ..algorithms.learning.events import Descending, Path
 from ..algorithms.learning.monitors import largest_value_deviation, value_differences
-from ..algorithms.learning.problem import LearningResult
+from ..algorithms.learning.problem import LearningResult, Problem
 from ..algorithms.oracles.ledger import unguard
 from ..algorithms.oracles.lp import mean_discrepancy
 from ..algorithms.two_sample.algorithm import Visit, two_sample
@@ -56,19 +55,19 @@ _RUNS = 6
 _EPSILON, _DELTA = 0.3, 0.1
 
 
-def _run(made: Instance, seed: int, **options: Any) -> samples.Run[TwoSampleParameters]:
+def _run(made: Problem, seed: int, **options: Any) -> samples.Run[TwoSampleParameters]:
     sizes = samples.problem(made, squared=True)
     parameters = TwoSampleTheoremParameters(_EPSILON, _DELTA, *sizes)
     learn, monitors = two_sample, TwoSampleMonitors
     return samples.monitored(learn, made, parameters, monitors, seed, **options)
 
 
-def _instance(seed: int, kind: Literal["tabular", "complete"]) -> Instance:
+def _instance(seed: int, kind: Literal["tabular", "complete"]) -> Problem:
     env = make("random-finite", seed, states=2, actions=2, horizon=3)
     rng = np.random.default_rng([seed, 1])
     if kind == "tabular":
-        return Instance(env, *make_classes(env, "tabular", rng))
-    return Instance(env, *complete_classes(env, rng, "policy-value", size=32))
+        return Problem(env, *make_classes(env, "tabular", rng))
+    return Problem(env, *complete_classes(env, rng, "policy-value", size=32))
 
 
 @samples.made_once
@@ -119,7 +118,7 @@ def _comparison() -> Evidence:
         env, policies = make("random-finite", seed), _instance(seed, "tabular").policies
         levels = range(1, env.horizon + 1)
         only = ValueClassByLevel([FiniteValueClass(_table(env, h)) for h in levels])
-        made = Instance(env, only, policies)
+        made = Problem(env, only, policies)
         run = _run(made, seed)
         means = [
             [env.truth.state_value(h, s) for s in env.truth.reachable(h)]
@@ -406,7 +405,7 @@ def _outvoted() -> Evidence:
 
 
 def _largest_deviations(
-    made: Instance, data: EmpiricalMeasure, path: Path
+    made: Problem, data: EmpiricalMeasure, path: Path
 ) -> list[Fraction]:
     """Bound those of means, policy values and losses from above."""
     truth = made.environment.truth

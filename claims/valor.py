@@ -22,13 +22,12 @@ from ..algorithms.classes import (
     ValueClassByLevel,
 )
 from ..algorithms.classes.protocols import ValueClass, action_weights
-from ..algorithms.environments import make
-from ..algorithms.environments.finite_makers import Instance, from_lists
+from ..algorithms.environments import from_lists, make
 from ..algorithms.exact.arrays import object_array
 from ..algorithms.learning.draw_classes import ClassKind, make_classes
 from ..algorithms.learning.events import Triple
 from ..algorithms.learning.monitors import largest_value_deviation
-from ..algorithms.learning.problem import LearningResult
+from ..algorithms.learning.problem import LearningResult, Problem
 from ..algorithms.oracles.ledger import unguard
 from ..algorithms.valor.algorithm import (
     constrained_step,
@@ -61,7 +60,7 @@ ALTERNATIVES = "appendix Alternative Algorithms"
 _EPSILON, _DELTA = 0.3, 0.1
 
 
-def _run(name: str, made: Instance, seed: int) -> samples.Run[TheoremParameters]:
+def _run(name: str, made: Problem, seed: int) -> samples.Run[TheoremParameters]:
     parameters = TheoremParameters(_EPSILON, _DELTA, *samples.problem(made), name)
     learn = valor if name == VALOR else valor_constrained
     return samples.monitored(learn, made, parameters, ValorMonitors, seed, kept=Triple)
@@ -76,21 +75,21 @@ def _runs(name: str) -> tuple[samples.Run[TheoremParameters], ...]:
         env = make("random-finite", seed, states=3, actions=3, horizon=3)
         for kind in kinds:
             rng = np.random.default_rng([seed, 1])
-            made = Instance(env, *make_classes(env, kind, rng))
+            made = Problem(env, *make_classes(env, kind, rng))
             found.append(_run(name, made, seed))
         found.append(_run(name, wrongly_pruned(), seed))
     found += [_run(name, made, 0) for made in _at_the_edge(name)]
     return tuple(found)
 
 
-def _limits(name: str, made: Instance) -> tuple[Fraction, Fraction]:
+def _limits(name: str, made: Problem) -> tuple[Fraction, Fraction]:
     """φ_2, and what a consensus test at level 2 of H = 2 lets pass, as printed."""
     p = TheoremParameters(_EPSILON, _DELTA, *samples.problem(made), name)
     phi = 6 * p.eps_stat + 2 * p.eps_sub + p.eps_feas
     return phi - p.eps_stat, 2 * phi + 4 * p.eps_stat + 2 * p.eps_feas
 
 
-def _at_the_edge(name: str) -> Iterator[Instance]:
+def _at_the_edge(name: str) -> Iterator[Problem]:
     """Yield instances on which the numbers of the consensus test decide.
 
     Functions that differ by as much as it lets pass, or by half as much again, and two
@@ -336,7 +335,7 @@ def _calls() -> Evidence:
     found = samples.held(_results(), *names)
     # As few dfslearn calls a level as T_max allows, so that the count is tight.
     env = make("tabular", 0, states=2, actions=2, horizon=3)
-    made = Instance(env, *make_classes(env, "tabular", _generator()))
+    made = Problem(env, *make_classes(env, "tabular", _generator()))
     result = valor(*samples.parts(made), _practical(made), _generator())
     tests = result.calls["lp"] // 2
     visits = sum(2 * n for n in result.learned[:-1])
@@ -359,7 +358,7 @@ def _infeasible() -> Evidence:
     good = wrongly_pruned()
     wrong = FiniteValueClass([[0.0, 0.0], [0.25, 0.75]])
     values = ValueClassByLevel([TabularValueClass(1), wrong])
-    made = Instance(good.environment, values, good.policies)
+    made = Problem(good.environment, values, good.policies)
     result = _run(VALOR, made, 0).result
     never = samples.held(_results(), "feasible")
     return Evidence(
@@ -372,7 +371,7 @@ def _generator() -> np.random.Generator:
     return np.random.default_rng(0)
 
 
-def _practical(made: Instance, **chosen: Any) -> PracticalParameters:
+def _practical(made: Problem, **chosen: Any) -> PracticalParameters:
     """Accurate data, φ as in the analysis, each path once."""
     sizes = dict.fromkeys(("n_test", "n_train"), 10**13)
     fine = dict.fromkeys(("eps_stat", "eps_sub", "eps_feas"), Fraction(1, 10**5))
@@ -492,7 +491,7 @@ def _approximate() -> Evidence:
             others = [rng.permutation(near) for _ in range(7)]
             levels.append(FiniteValueClass(np.array([near, *others], dtype=object)))
         policies = make_classes(env, "tabular", rng)[1]
-        made = Instance(env, ValueClassByLevel(levels), policies)
+        made = Problem(env, ValueClassByLevel(levels), policies)
         wide = _accurate(3, 2, 3, fine + theta)
         result, errors = _learn(made, wide)
         kept = all(e <= wide.phi(h) - 2 * wide.eps_stat for h, e in errors.items())
@@ -516,7 +515,7 @@ def _accurate(m: int, k: int, horizon: int, eps_stat: Fraction) -> PracticalPara
 
 
 def _learn(
-    made: Instance, parameters: PracticalParameters
+    made: Problem, parameters: PracticalParameters
 ) -> tuple[LearningResult, dict[int, Fraction]]:
     """Run VALOR; its result and the largest |V − V*| of each level."""
     truth, found = made.environment.truth, dict[int, Fraction]()

@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..algorithms.environments import make, names, register
+from ..algorithms.environments import from_mdp, make, names, register
 from ..algorithms.environments.finite import FiniteEnvironment
-from ..algorithms.environments.finite_makers import from_mdp
 from ..algorithms.exact.arrays import check_sizes, check_table
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..classes import PolicyClass, PolicyClassByLevel, ValueClass, ValueClassByLevel
 from ..environments.check import as_environment, check_class
-from ..environments.finite_truth import FiniteTruth
+from ..environments.finite import FiniteTruth
 from ..environments.protocol import Environment
 from ..exact.arrays import check_type
 from ..exact.data import EmpiricalMeasure

@@ -20,7 +20,7 @@ from ..classes import (
     TabularPolicyClass,
     TabularValueClass,
 )
-from ..environments.finite_truth import FiniteTruth, law
+from ..environments.finite import FiniteTruth, law
 from ..environments.protocol import Environment
 
 Vector = tuple[Fraction, ...]  # By reachable state

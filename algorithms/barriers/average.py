@@ -32,11 +32,11 @@ from ..classes import (
     ValueClassByLevel,
 )
 from ..classes.protocols import PolicyClass, ValueClass
-from ..environments.finite import FiniteEnvironment
-from ..environments.finite_makers import Instance, from_lists
+from ..environments import from_lists
+from ..environments.finite import FiniteEnvironment, backed_up
 from ..environments.finite_model import FiniteModel
-from ..environments.finite_truth import backed_up
-from ..mdp.bellman import Pair
+from ..learning.problem import Problem
+from ..mdp.planning import Pair
 from ..olive.environments import LayeredEnvironment
 from ..olive.finite_pairs import FinitePairs
 from ..olive.parameters import theorem_parameters
@@ -110,9 +110,9 @@ class AverageBarrier:
         second = np.array([list(g) for g in functions], dtype=object)
         return ValueClassByLevel([FiniteValueClass(first), FiniteValueClass(second)])
 
-    def instance(self, functions: Sequence[Function] = (EVEN, BEST)) -> Instance:
+    def instance(self, functions: Sequence[Function] = (EVEN, BEST)) -> Problem:
         """Give the environment with both classes."""
-        return Instance(self.environment(), self.values(functions), self.policies())
+        return Problem(self.environment(), self.values(functions), self.policies())
 
     def pairs(self, functions: Sequence[Function] = (EVEN, BEST)) -> list[Pair]:
         """Give the same class as pairs (g, π) over all observations, for OLIVE."""

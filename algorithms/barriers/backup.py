@@ -27,8 +27,9 @@ from ..classes import (
     PolicyClassByLevel,
     ValueClassByLevel,
 )
+from ..environments import from_lists
 from ..environments.finite import FiniteEnvironment
-from ..environments.finite_makers import Instance, from_lists
+from ..learning.problem import Problem
 
 EXACT_DRAWS = 10**5  # largest n for which the tail is added up in integers
 
@@ -219,9 +220,9 @@ class BackupBarrier:
         chains = [FinitePolicyClass([[0, 0]], 2)] * self.H
         return PolicyClassByLevel([FinitePolicyClass(start, 2), *chains])
 
-    def instance(self, ties: Ties = "against") -> Instance:
+    def instance(self, ties: Ties = "against") -> Problem:
         """Give the environment with both classes."""
-        return Instance(self.environment(), self.values(ties), self.policies(ties))
+        return Problem(self.environment(), self.values(ties), self.policies(ties))
 
     def check_floats(self) -> None:
         """Refuse parameters (ties, small Δ_H) at which float64 is not good enough."""

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..classes.protocols import action_weights
+from ..environments.finite import occupancies
 from ..environments.finite_model import FiniteModel
-from ..environments.finite_truth import occupancies
 from ..exact.arrays import object_array
 from ..exact.data import EmpiricalMeasure
 

@@ -29,8 +29,9 @@ from ..classes import (
     PolicyClassByLevel,
     ValueClassByLevel,
 )
+from ..environments import from_lists
 from ..environments.finite import FiniteEnvironment
-from ..environments.finite_makers import Instance, from_lists
+from ..learning.problem import Problem
 from ..oracles.least_squares import least_squares
 from .exact import Surd
 
@@ -86,10 +87,10 @@ class SquareLossBarrier:
         rewards = {"x1": [0, 0], "x2": [1, 0]}
         return from_lists([[("s", emitted, rewards, [])]], "square-loss-barrier")
 
-    def instance(self) -> Instance:
+    def instance(self) -> Problem:
         """Give the environment with the three functions and with {π̂, π*}."""
         table = [[float(v) for v in g] for g in self.functions.values()]
-        return Instance(
+        return Problem(
             self.environment(),
             ValueClassByLevel([FiniteValueClass(table)]),
             PolicyClassByLevel([FinitePolicyClass([ALWAYS_B, OPTIMAL], 2)]),

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..environments.finite_model import FiniteModel
-from ..environments.finite_truth import (
+from ..environments.finite import (
     ZERO,
     backed_up,
     clipped,
@@ -23,6 +22,7 @@ from ..environments.finite_truth import (
     start_shares,
     table,
 )
+from ..environments.finite_model import FiniteModel
 from ..learning.monitors import FEATURES, UNKNOWN, Review, Tally, claim_table
 from ..learning.problem import LearningResult, Problem, Scope
 from .backwards import LevelFit

@@ -9,16 +9,16 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ..exact import OwnCodeError, calling, check_returned, what_it_is
 from ..exact.arrays import END, check_count
 from ..exact.data import EmpiricalMeasure
 from ..exact.multinomial import generator
-from ..exact.own_code import OwnCodeError, calling, check_returned, what_it_is
 from .protocol import (
-    ActionRule,
-    AnyPolicy,
     BaseEnvironment,
+    DrawCall,
     Environment,
     ObservationSpace,
+    RunCall,
     Trajectories,
     Truth,
     UnknownTruthError,
@@ -61,8 +61,8 @@ def check_environment(environment: Any, *, seed: int = 0) -> tuple[str, ...]:
         check.refusals()
         check.truth()
     if check.failures:
-        lines = "\n".join(f"- {failure}" for failure in check.failures)
-        raise ValueError(f"{type(environment).__name__} is no environment:\n{lines}")
+        lines = "".join(f"\n- {failure}" for failure in check.failures)
+        raise ValueError(f"{type(environment).__name__} is no environment:{lines}")
     return tuple(check.notes)
 
 
@@ -156,40 +156,24 @@ class _Judged(BaseEnvironment):
             )
         return found  # type: ignore[no-any-return]
 
-    def _draw(
-        self,
-        rules: Sequence[ActionRule],
-        n: int,
-        rng: np.random.Generator,
-        h: int,
-        successors: bool,
-        returns: bool,
-    ) -> EmpiricalMeasure:
-        acts = h <= len(rules)
+    def _draw(self, call: DrawCall) -> EmpiricalMeasure:
+        rules, n, rng, h, successors, returns = call
         level = h if returns else None
-        call = self._call(f"draw({len(rules)} rules, {n}, rng, level={level})")
-        with calling(call):
+        name = self._call(f"draw({len(rules)} rules, {n}, rng, level={level})")
+        with calling(name):
             data = self._own.draw(rules, n, rng, level=level, successors=successors)
         check = _Check(self, rng)
-        check.measure(call, h, data, successors, acts, n=n)
+        check.measure(name, h, data, successors, h <= len(rules), n=n)
         check.refuse()
         return data  # type: ignore[no-any-return]
 
-    def _run(
-        self,
-        policies: Sequence[AnyPolicy],
-        n: int,
-        rng: np.random.Generator,
-        first: int,
-        transitions: bool,
-    ) -> Trajectories:
-        call = self._call(f"run(policies, {n}, rng, first={first})")
-        with calling(call):
-            found = self._own.run(
-                policies, n, rng, first=first, transitions=transitions
-            )
+    def _run(self, call: RunCall) -> Trajectories:
+        policies, n, rng, first, kept = call
+        name = self._call(f"run(policies, {n}, rng, first={first})")
+        with calling(name):
+            found = self._own.run(policies, n, rng, first=first, transitions=kept)
         check = _Check(self, rng)
-        check.trajectories(call, found, n, first, transitions)
+        check.trajectories(name, found, n, first, kept)
         check.refuse()
         return found  # type: ignore[no-any-return]
 

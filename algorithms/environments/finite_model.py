@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes.protocols import action_weights
+from ..classes.protocols import action_weights, check_level
 from ..exact.arrays import END, frozen
+from ..exact.multinomial import multinomial_rows
+from .protocol import Path, check_path
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +117,7 @@ class FiniteLevel:
         return np.asarray(self.reward_units[codes, actions, which])
 
 
-def check_weights(rows: NDArray[np.int64], where: str) -> None:
+def _check_weights(rows: NDArray[np.int64], where: str) -> None:
     """Refuse negative weights and rows that sum to nothing."""
     flat = rows.reshape(-1, rows.shape[-1])
     if (flat < 0).any():
@@ -125,7 +127,7 @@ def check_weights(rows: NDArray[np.int64], where: str) -> None:
         raise ValueError(f"{where}, row {row}: probabilities sum to 0")
 
 
-def check_level(level: FiniteLevel, h: int, n_actions: int, following: int) -> None:
+def _check_one(level: FiniteLevel, h: int, n_actions: int, following: int) -> None:
     """Refuse shapes that do not match and values out of range, naming the level."""
     where = f"level {h}"
     states, codes = level.emissions.shape
@@ -141,10 +143,10 @@ def check_level(level: FiniteLevel, h: int, n_actions: int, following: int) -> N
         or level.reward_units.shape[:2] != (codes, n_actions)
     ):
         raise ValueError(f"{where}: rewards of shape {level.reward_units.shape}")
-    check_weights(level.emissions, f"{where}, emissions")
-    check_weights(level.reward_weights, f"{where}, rewards")
+    _check_weights(level.emissions, f"{where}, emissions")
+    _check_weights(level.reward_weights, f"{where}, rewards")
     if following:
-        check_weights(level.transitions, f"{where}, transitions")
+        _check_weights(level.transitions, f"{where}, transitions")
     if ((level.emissions > 0).sum(axis=0) > 1).any():
         code = int(np.argmax((level.emissions > 0).sum(axis=0) > 1))
         raise ValueError(f"{where}: two hidden states emit observation {code}")
@@ -182,10 +184,10 @@ class FiniteModel:
             raise ValueError(f"unit: {self.unit} is below 1")
         if start.shape != (self.levels[0].n_states,):
             raise ValueError(f"start: shape {start.shape} does not fit level 1")
-        check_weights(start[None, :], "start")
+        _check_weights(start[None, :], "start")
         for h, level in enumerate(self.levels, 1):
             following = self.levels[h].n_states if h < self.horizon else 0
-            check_level(level, h, self.n_actions, following)
+            _check_one(level, h, self.n_actions, following)
         if (most := self.max_return_units) > self.unit:
             raise ValueError(
                 f"rewards: a return of {Fraction(most, self.unit)} is possible; "
@@ -204,8 +206,7 @@ class FiniteModel:
 
     def level(self, level: int) -> FiniteLevel:
         """Return level 1..H, else ValueError."""
-        if not 1 <= level <= self.horizon:
-            raise ValueError(f"level: {level} is not in 1..{self.horizon}")
+        check_level(level, self.horizon)
         return self.levels[level - 1]
 
     @cached_property
@@ -229,34 +230,28 @@ class FiniteModel:
         return int(ahead[self.start > 0].max())
 
 
-def path_weights(model: FiniteModel, path: Sequence[int]) -> tuple[NDArray[Any], int]:
+def path_weights(model: FiniteModel, path: Path) -> tuple[NDArray[Any], int]:
     """Integer weights (S_h,) of the states at the end of a path, and their sum."""
     if len(path) >= model.horizon:
         raise ValueError(
             f"path: {len(path)} actions end at level {len(path) + 1}, beyond the "
             f"horizon {model.horizon}"
         )
-    certain = model.deterministic
-    state = int(model.start.argmax())
-    weights = model.start.astype(object)
-    for h, action in enumerate(path):
-        if 0 <= action < model.n_actions and certain:
-            state = int(model.levels[h].successors[state, action])
-            continue
-        if not 0 <= action < model.n_actions:
-            raise ValueError(
-                f"path: action {action} at level {h + 1} is not in "
-                f"0..{model.n_actions - 1}"
-            )
-        rows = model.levels[h].transitions[:, int(action), :]
-        weights = push(weights, rows)
-    if certain:
+    check_path(path, model.n_actions)
+    if model.deterministic:
+        state = int(model.start.argmax())
+        for level, action in zip(model.levels, path, strict=False):
+            state = int(level.successors[state, action])
         weights = np.zeros(model.levels[len(path)].n_states, dtype=object)
         weights[state] = 1
+        return weights, 1
+    weights = model.start.astype(object)
+    for level, action in zip(model.levels, path, strict=False):
+        weights = _push(weights, level.transitions[:, int(action), :])
     return weights, int(sum(weights.tolist()))
 
 
-def push(weights: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+def _push(weights: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
     """Weights of the next states; kept small by their common divisor."""
     totals = rows.sum(axis=1)
     scale = int(np.lcm.reduce(totals.astype(object)))
@@ -314,3 +309,139 @@ def _emit(
         drawn = rng.integers(heights[-1], size=len(rows))
         codes[rows] = np.searchsorted(heights, drawn, side="right")
     return codes
+
+
+def draw_actions(
+    level: FiniteLevel, states: NDArray[Any], rule: Any, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
+    """Draw (codes, actions, counts) from the counts of each hidden state."""
+    by_code = draw_codes(level, states, rng)
+    codes = np.flatnonzero(by_code)
+    weights = action_weights(rule, codes, level.transitions.shape[1])
+    split = multinomial_rows(by_code[codes], weights, rng)
+    row, action = np.nonzero(split)
+    return codes[row], action.astype(np.int64), split[row, action]
+
+
+def draw_codes(
+    level: FiniteLevel, states: NDArray[Any], rng: np.random.Generator
+) -> NDArray[Any]:
+    """Draw the counts of each code, shape (X,), from those of each state."""
+    present = np.flatnonzero(states)
+    split = multinomial_rows(states[present], level.emissions[present], rng)
+    return np.asarray(split.sum(axis=0))  # a code belongs to one state
+
+
+def draw_steps(
+    level: FiniteLevel, states: NDArray[Any], rule: Any, rng: np.random.Generator
+) -> Steps:
+    """Draw the steps at a level from the counts of each hidden state."""
+    codes, actions, counts = draw_actions(level, states, rule, rng)
+    split = multinomial_rows(counts, level.reward_weights[codes, actions], rng)
+    row, which = np.nonzero(split)
+    codes, actions, counts = codes[row], actions[row], split[row, which]
+    units = level.reward_units[codes, actions, which]
+    source = level.state_of_code[codes]
+    if level.transitions.shape[2] == 0:
+        return Steps(codes, actions, units, np.full(len(codes), END), counts)
+    rows = level.transitions[source, actions]
+    if level.is_certain:
+        return Steps(codes, actions, units, rows.argmax(axis=1), counts)
+    split = multinomial_rows(counts, rows, rng)
+    row, target = np.nonzero(split)
+    return Steps(codes[row], actions[row], units[row], target, split[row, target])
+
+
+class ReturnLaws:
+    """Laws of r_h + ... + r_L given (x_h, a_h), under L rules."""
+
+    def __init__(self, model: FiniteModel, rules: Sequence[Any], level: int) -> None:
+        self._size = model.unit + 1
+        laws: list[NDArray[Any]] = []
+        for h in range(len(rules), level, -1):
+            current = model.levels[h - 1]
+            futures = self._futures(current, laws)
+            laws = [
+                self._state_law(current, s, rules[h - 1], futures[s])
+                for s in range(current.n_states)
+            ]
+        self._level = model.levels[level - 1]
+        self._after = self._futures(self._level, laws)
+
+    def weights(
+        self, codes: NDArray[np.int64], actions: NDArray[np.int64]
+    ) -> NDArray[Any]:
+        """Weights of each return to go in units: (n, unit+1), Python integers."""
+        rows = np.zeros((len(codes), self._size), dtype=object)
+        states = self._level.state_of_code[codes].tolist()
+        cells = zip(codes.tolist(), actions.tolist(), states, strict=True)
+        for row, (x, a, s) in enumerate(cells):
+            units = self._level.reward_units[x, a].tolist()
+            parts = self._level.reward_weights[x, a].tolist()
+            for u, w in zip(units, parts, strict=True):
+                self._add(rows[row], self._after[s][a], u, w)
+        return rows
+
+    def _add(self, law: NDArray[Any], future: NDArray[Any], u: int, w: int) -> None:
+        """Add a future law, shifted by a reward of u units, w times."""
+        if w == 0 or u >= self._size:
+            return
+        law[u:] += w * future[: self._size - u]
+
+    def _futures(
+        self, level: FiniteLevel, laws: Sequence[NDArray[Any]]
+    ) -> list[list[NDArray[Any]]]:
+        """Law of the return from the next level on, for each (s, a)."""
+        if not laws:
+            nothing = np.zeros(self._size, dtype=object)
+            nothing[0] = 1
+            return [[nothing] * level.transitions.shape[1]] * level.n_states
+        totals = [sum(law.tolist()) for law in laws]
+        scale = math.lcm(*totals)
+        same = [law * (scale // t) for law, t in zip(laws, totals, strict=True)]
+        return [
+            [
+                _reduced(sum(w * same[t] for t, w in enumerate(row.tolist()) if w))
+                for row in by_action
+            ]
+            for by_action in level.transitions
+        ]
+
+    def _state_law(
+        self,
+        level: FiniteLevel,
+        state: int,
+        policy: Any,
+        futures: Sequence[NDArray[Any]],
+    ) -> NDArray[Any]:
+        """Law of the return from a hidden state, its observation not yet seen."""
+        codes = np.flatnonzero(level.emissions[state])
+        chances = action_weights(policy, codes, len(futures)).tolist()
+        scales = [
+            math.lcm(*(sum(row) * int(t) for t in level.reward_totals[x]))
+            for x, row in zip(codes.tolist(), chances, strict=True)
+        ]
+        common = math.lcm(*scales)
+        futures_scale = math.lcm(*(sum(f.tolist()) for f in futures))
+        shares: dict[tuple[int, int], int] = {}
+        for x, row in zip(codes.tolist(), chances, strict=True):
+            emitted = int(level.emissions[state, x])
+            for a, chance in enumerate(row):
+                if not chance:
+                    continue
+                each = sum(row) * int(level.reward_totals[x, a])
+                factor = emitted * chance * (common // each)
+                units = level.reward_units[x, a].tolist()
+                parts = level.reward_weights[x, a].tolist()
+                for u, w in zip(units, parts, strict=True):
+                    shares[a, u] = shares.get((a, u), 0) + factor * w
+        law = np.zeros(self._size, dtype=object)
+        for (a, u), share in shares.items():
+            factor = futures_scale // sum(futures[a].tolist())
+            self._add(law, futures[a], u, share * factor)
+        return _reduced(law)
+
+
+def _reduced(law: NDArray[Any]) -> NDArray[Any]:
+    common = math.gcd(*law.tolist()) or 1
+    return np.asarray(law // common, dtype=object)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..classes.linear import FeatureMap
+from ..exact import OwnCodeError, calling
 from ..exact.arrays import MOST_NUMBERS, check_count, check_type
-from ..exact.own_code import OwnCodeError, calling
 from .protocol import ObservationSpace
 from .simulator import SimulatorEnvironment
 from .simulator_calls import DETERMINISM, SEEDS, Determinism, ReplayError, Simulator

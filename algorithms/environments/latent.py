@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,14 +19,15 @@ from ..classes.protocols import (
     sample_actions,
 )
 from ..exact.data import EmpiricalMeasure
-from .finite import OverModel
+from .finite import FiniteTruth, OverModel
 from .finite_model import FiniteModel, Steps, draw_episodes, path_weights, pick
-from .finite_truth import FiniteTruth
 from .protocol import (
     ActionRule,
     AnyPolicy,
+    DrawCall,
     ObservationSpace,
     Path,
+    RunCall,
     Trajectories,
     leading_path,
 )
@@ -163,11 +163,7 @@ class LatentTruth(FiniteTruth):
     def __init__(self, model: FiniteModel, emission: Emission) -> None:
         super().__init__(model)
         self.emission = emission
-
-    @cached_property
-    def exact(self) -> bool:  # type: ignore[override]
-        """Whether states have finitely many features, few enough to list."""
-        return self.emission.listed(1, 0) is not None
+        self.exact = emission.listed(1, 0) is not None
 
     values = _no_codes("values")
     q_values = _no_codes("q_values")
@@ -276,26 +272,15 @@ class LatentEnvironment(OverModel):
     def __init__(self, model: FiniteModel, emission: Emission, name: str) -> None:
         super().__init__(model, name)
         self._emission = emission
+        self.truth = LatentTruth(model, emission)
 
     def space(self, level: int) -> ObservationSpace:
         """Features of level 1..H, else ValueError."""
         self._model.level(level)
         return ObservationSpace(dimension=self._emission.dimension)
 
-    @cached_property
-    def truth(self) -> LatentTruth:
-        """The hidden truth, for tests and monitors."""
-        return LatentTruth(self._model, self._emission)
-
-    def _draw(
-        self,
-        rules: Sequence[ActionRule],
-        n: int,
-        rng: np.random.Generator,
-        h: int,
-        successors: bool,
-        returns: bool,
-    ) -> EmpiricalMeasure:
+    def _draw(self, call: DrawCall) -> EmpiricalMeasure:
+        rules, n, rng, h, successors, _ = call
         successors &= h < self.horizon
         states = self._reach(rules[: h - 1], n, rng, 1 + successors)
         if h > len(rules):
@@ -304,23 +289,14 @@ class LatentEnvironment(OverModel):
         for rows in _chunks(n):
             for _, _, gained, _ in self._follow(h + 1, states[rows], rules, rng):
                 units[rows] += gained
+        after = self._emission(h + 1, states, rng) if successors else None
+        rewards = units / self._model.unit
         return EmpiricalMeasure(
-            x,
-            actions=actions,
-            rewards=units / self._model.unit,
-            next_observations=self._emission(h + 1, states, rng)
-            if successors
-            else None,
+            x, actions=actions, rewards=rewards, next_observations=after
         )
 
-    def _run(
-        self,
-        policies: Sequence[AnyPolicy],
-        n: int,
-        rng: np.random.Generator,
-        first: int,
-        transitions: bool,
-    ) -> Trajectories:
+    def _run(self, call: RunCall) -> Trajectories:
+        policies, n, rng, first, transitions = call
         if n > MAX_EPISODES:
             raise ValueError(
                 f"n: {n} episodes one by one, at most {MAX_EPISODES} are run where "
@@ -332,7 +308,7 @@ class LatentEnvironment(OverModel):
         gained, total = np.zeros(first, dtype=np.int64), 0
         columns: list[Any] = []
         for rows in [slice(0, n)] if transitions else _chunks(n):
-            states = self._start(rows.stop - rows.start, rng)
+            states = self._states(self._model.start, rows.stop - rows.start, rng)
             kept = paths[rows]
             for h, step in enumerate(self._follow(1, states, policies, rng)):
                 x, actions, units, _ = step
@@ -360,21 +336,19 @@ class LatentEnvironment(OverModel):
         path = leading_path(rules)
         weights, _ = path_weights(self._model, path)
         self._check_memory(n, copies)
-        (likely,) = np.nonzero(weights)
-        if len(likely) == 1:
-            states = np.full(n, likely[0])
-        else:
-            states = pick(np.broadcast_to(weights, (n, len(weights))), rng)
+        states = self._states(weights, n, rng)
         for rows in _chunks(n):
             for *_, after in self._follow(1, states[rows], rules[len(path) :], rng):
                 states[rows] = after
         return states
 
-    def _start(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        start = self._model.start
-        if len(start) == 1:
-            return np.zeros(n, dtype=np.int64)
-        return pick(np.broadcast_to(start, (n, len(start))), rng)
+    def _states(
+        self, weights: NDArray[Any], n: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        (likely,) = np.nonzero(weights)
+        if len(likely) == 1:
+            return np.full(n, likely[0])
+        return pick(np.broadcast_to(weights, (n, len(weights))), rng)
 
     def _check_memory(self, n: int, copies: int) -> None:
         size = n * copies * self._emission.dimension * 8

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from inspect import getattr_static
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -299,8 +299,7 @@ def missing_members(environment: Any, protocol: type = Environment) -> list[str]
     """Members of a protocol that an object lacks; properties are not evaluated."""
     absent = object()
     members = [name for name in vars(protocol) if not name.startswith("_")]
-    found = (getattr_static(environment, name, absent) for name in members)
-    missing = [n for n, member in zip(members, found, strict=True) if member is absent]
+    missing = [n for n in members if getattr_static(environment, n, absent) is absent]
     if not hasattr(type(environment), "__getattr__"):
         return missing
     return [name for name in missing if not _gives(environment, name)]
@@ -321,6 +320,27 @@ def require_deterministic(environment: Environment, algorithm: str) -> None:
             "dynamics, but the algorithm takes a path of actions to lead to one "
             f"hidden state, and its guarantees need that; {STOCHASTIC} learn there"
         )
+
+
+class DrawCall(NamedTuple):
+    """What `draw` is asked for, checked."""
+
+    rules: Sequence[ActionRule]
+    n: int
+    rng: np.random.Generator
+    level: int  # h, whose data are given
+    successors: bool  # with what follows
+    returns: bool  # with the sums of rewards from h on, as h was given
+
+
+class RunCall(NamedTuple):
+    """What `run` is asked for, checked."""
+
+    policies: Sequence[AnyPolicy]  # H of them
+    n: int
+    rng: np.random.Generator
+    first: int
+    transitions: bool
 
 
 class BaseEnvironment:
@@ -352,20 +372,11 @@ class BaseEnvironment:
                 f"the horizon {self.horizon}"
             )
         n, successors = check_draws(n), successors and level is None
-        found = self._draw(rules, n, rng, h, successors, level is not None)
+        found = self._draw(DrawCall(rules, n, rng, h, successors, level is not None))
         self.trajectories += n
         return found
 
-    def _draw(
-        self,
-        rules: Sequence[ActionRule],
-        n: int,
-        rng: np.random.Generator,
-        h: int,
-        successors: bool,
-        returns: bool,
-    ) -> EmpiricalMeasure:
-        """Draw the data of level h, with what follows or returns where asked for."""
+    def _draw(self, call: DrawCall) -> EmpiricalMeasure:
         raise NotImplementedError
 
     def run(
@@ -382,18 +393,11 @@ class BaseEnvironment:
         if not 0 <= first <= check_draws(n):
             raise ValueError(f"first: {first} is not in 0..{n}, the trajectories")
         policies = list(policies[: self.horizon])
-        found = self._run(policies, n, rng, first, transitions)
+        found = self._run(RunCall(policies, n, rng, first, transitions))
         self.trajectories += n
         return found
 
-    def _run(
-        self,
-        policies: Sequence[AnyPolicy],
-        n: int,
-        rng: np.random.Generator,
-        first: int,
-        transitions: bool,
-    ) -> Trajectories:
+    def _run(self, call: RunCall) -> Trajectories:
         raise NotImplementedError
 
 
@@ -402,6 +406,15 @@ def check_draws(n: int) -> int:
     if isinstance(n, (bool, float)) or n != int(n) or n < 1:
         raise ValueError(f"n: {n!r} is no positive number of trajectories")
     return int(n)
+
+
+def check_path(path: Path, n_actions: int) -> None:
+    """Refuse a path with an action that is not in 0..K-1."""
+    for h, action in enumerate(path, 1):
+        if not 0 <= action < n_actions:
+            raise ValueError(
+                f"path: action {action} at level {h} is not in 0..{n_actions - 1}"
+            )
 
 
 def leading_path(rules: Sequence[Any]) -> tuple[int, ...]:

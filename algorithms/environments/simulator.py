@@ -2,7 +2,7 @@
 
 Where a path fixes everything, trajectories are a draw of counts over the graph of its
 places, whose edges are played twice; otherwise episodes are played one by one
-(`simulator_episodes`).
+(`simulator_calls`).
 """
 
 from __future__ import annotations
@@ -18,25 +18,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes.protocols import action_weights
+from ..classes.protocols import action_weights, check_level
 from ..exact.arrays import END, object_array
 from ..exact.data import EmpiricalMeasure
 from ..exact.multinomial import multinomial_rows
+from .finite import FiniteTruth
 from .finite_model import FiniteLevel, FiniteModel
-from .finite_truth import FiniteTruth
 from .protocol import (
     ActionRule,
-    AnyPolicy,
     BaseEnvironment,
+    DrawCall,
     ObservationSpace,
     Path,
+    RunCall,
     Trajectories,
     Truth,
     UnknownTruthError,
+    check_path,
     leading_path,
 )
-from .simulator_calls import Determinism, Simulator, stacked
-from .simulator_episodes import Episodes
+from .simulator_calls import Determinism, Episodes, Simulator
 
 MOST_NODES = 10**6  # Most places of a graph; without hidden states each path is one
 
@@ -145,7 +146,7 @@ class Graph:
     ) -> Iterator[tuple[Node, Any, int, int]]:
         """Draw actions: (place, tag, action, trajectories), none of them 0."""
         keys = list(counts)
-        seen = stacked([node.observation for node, _ in keys])
+        seen = np.asarray([node.observation for node, _ in keys])
         weights = action_weights(rule, seen, self.simulator.n_actions)
         drawn = multinomial_rows([counts[key] for key in keys], weights, rng)
         for (node, tag), row in zip(keys, drawn.tolist(), strict=True):
@@ -309,27 +310,19 @@ class SimulatorEnvironment(BaseEnvironment):
 
     def space(self, level: int) -> ObservationSpace:
         """Observations of level 1..H, else ValueError."""
-        if not 1 <= level <= self.horizon:
-            raise ValueError(f"level: {level} is not in 1..{self.horizon}")
+        check_level(level, self.horizon)
         return self.simulator.spaces[level - 1]
 
-    def _draw(
-        self,
-        rules: Sequence[ActionRule],
-        n: int,
-        rng: np.random.Generator,
-        h: int,
-        successors: bool,
-        returns: bool,
-    ) -> EmpiricalMeasure:
+    def _draw(self, call: DrawCall) -> EmpiricalMeasure:
+        rules, n, rng, h, successors, returns = call
         self.simulator.check_kept()
         self._check_path(leading_path(rules[: h - 1]))
         if self._graph is None:
-            return self._episodes.draw(rules, n, rng, h, successors)
+            return self._episodes.draw(call)
         here = self._graph.forward({(self._graph.root, None): n}, rules[: h - 1], rng)
         if h > len(rules):
             codes = [node.observation for node, _ in here]
-            return EmpiricalMeasure(stacked(codes), weights=list(here.values()))
+            return EmpiricalMeasure(np.asarray(codes), weights=list(here.values()))
         if not returns:
             steps = Counter[tuple[Node, int]]()
             for node, _, action, count in self._graph.split(here, rules[-1], rng):
@@ -337,36 +330,25 @@ class SimulatorEnvironment(BaseEnvironment):
             return self._measure(steps, successors)
         ended = self._graph.returns(here, rules[h - 1 :], rng)
         return EmpiricalMeasure(
-            stacked([node.observation for node, _, _ in ended]),
+            np.asarray([node.observation for node, _, _ in ended]),
             actions=[action for _, action, _ in ended],
             rewards=object_array([gained for _, _, gained in ended]),
             weights=list(ended.values()),
         )
 
-    def _run(
-        self,
-        policies: Sequence[AnyPolicy],
-        n: int,
-        rng: np.random.Generator,
-        first: int,
-        transitions: bool,
-    ) -> Trajectories:
+    def _run(self, call: RunCall) -> Trajectories:
         """Where all is deterministic, `replays` of the episodes are played."""
         self.simulator.check_kept()
         if self._graph is None:
-            return self._episodes.run(policies, n, rng, first, transitions)
-        for block in self._episodes.whole(policies, min(n, self.replays), self._rng):
+            return self._episodes.run(call)
+        again = min(call.n, self.replays)
+        for block in self._episodes.whole(call.policies, again, self._rng):
             self._graph.compare(*block)
-        return self._run_counts(policies, n, rng, first, transitions)
+        return self._run_counts(call)
 
     def _check_path(self, path: Path) -> None:
         """Check the actions of a path, and replay it if it is new."""
-        for h, action in enumerate(path, 1):
-            if not 0 <= action < self.n_actions:
-                raise ValueError(
-                    f"path: action {action} at level {h} is not in "
-                    f"0..{self.n_actions - 1}"
-                )
+        check_path(path, self.n_actions)
         checked = tuple(path)
         if self._graph is None and self.deterministic and checked not in self._replayed:
             self.simulator.replay(checked, self.determinism, self._rng)
@@ -380,26 +362,20 @@ class SimulatorEnvironment(BaseEnvironment):
         finite = isinstance(next(iter(steps))[0].observation, int)
         after: Any = None
         if successors and all(node is not None for _, node in edges):
-            after = stacked([node.observation for _, node in edges if node])
+            after = np.asarray([node.observation for _, node in edges if node])
         elif successors and finite:
             after = np.full(len(edges), END)
         return EmpiricalMeasure(
-            stacked([node.observation for node, _ in steps]),
+            np.asarray([node.observation for node, _ in steps]),
             actions=[action for _, action in steps],
             rewards=object_array([reward for reward, _ in edges]),
             next_observations=after,
             weights=list(steps.values()),
         )
 
-    def _run_counts(
-        self,
-        rules: Sequence[Any],
-        n: int,
-        rng: np.random.Generator,
-        first: int,
-        transitions: bool,
-    ) -> Trajectories:
+    def _run_counts(self, call: RunCall) -> Trajectories:
         """Run by counts; the first trajectories, apart by their paths, are shuffled."""
+        rules, n, rng, first, transitions = call
         assert self._graph is not None
         here: Counter[tuple[Node | None, Any]] = Counter()
         if first:

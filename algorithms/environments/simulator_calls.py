@@ -1,7 +1,7 @@
-"""The calls of a simulator, checked, and compared where one is replayed."""
+"""The calls of a simulator, checked: replays, which are compared, and episodes."""
 
 import inspect
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,8 +10,24 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exact.own_code import OwnCodeError, calling
-from .protocol import STOCHASTIC, ObservationSpace
+from ..classes.protocols import (
+    action_probabilities,
+    check_action,
+    check_chances,
+    check_rule,
+    choose_actions,
+)
+from ..exact import OwnCodeError, calling, raised
+from ..exact.arrays import END
+from ..exact.data import EmpiricalMeasure
+from .protocol import (
+    STOCHASTIC,
+    ActionRule,
+    DrawCall,
+    ObservationSpace,
+    RunCall,
+    Trajectories,
+)
 
 Determinism = Literal["nothing", "transitions", "rewards", "everything"]
 """What a path of actions fixes: each word includes those before it."""
@@ -243,6 +259,260 @@ def _same(a: Any, b: Any) -> bool:
     return np.array_equal(a, b) if arrays else bool(a == b)
 
 
-def stacked(observations: Sequence[Any]) -> NDArray[Any]:
-    """Codes (n,) or features (n, d) of checked observations, at least one."""
-    return np.asarray(observations)
+MOST_EPISODES = 10**7
+MAX_BYTES = 2**31  # Largest sample of features, in bytes
+
+_BLOCK = 2**12
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    observations: list[NDArray[Any]]  # (n,) or (n, d), by kept level
+    actions: NDArray[np.int64]  # shape (n, L'), as rewards
+    rewards: NDArray[np.float64]
+
+
+class Episodes:
+    """Plays a simulator."""
+
+    def __init__(self, simulator: Simulator) -> None:
+        self._simulator = simulator
+        self._seeded = simulator.takes_seed
+
+    def draw(self, call: DrawCall) -> EmpiricalMeasure:
+        """Give the data of a level, as the protocol's ``draw``."""
+        rules, n, rng, h, successors, _ = call
+        more = successors and h < self._simulator.horizon
+        blocks = list(self._play(rules, n, rng, h, h + more))
+        x, after = _joined(blocks, 0), None
+        if h > len(rules):
+            return _merged(x)
+        if more:
+            after = _joined(blocks, 1)
+        elif successors and x.ndim == 1:
+            after = np.full(len(x), END)
+        actions = np.concatenate([b.actions[:, h - 1] for b in blocks])
+        gained = np.concatenate([b.rewards[:, h - 1 :].sum(axis=1) for b in blocks])
+        return _merged(x, actions, np.minimum(gained, 1), after)
+
+    def run(self, call: RunCall) -> Trajectories:
+        """Whole episodes."""
+        rules, n, rng, first, transitions = call
+        h = self._simulator.horizon
+        levels = (1, h) if transitions else (h + 1, h)
+        total, left = Fraction(0), first
+        paths, returns, blocks = [], [], []
+        for block in self._play(rules, n, rng, *levels):
+            values, counts = np.unique(block.rewards, return_counts=True)
+            pairs = zip(values.tolist(), counts.tolist(), strict=True)
+            total += sum((Fraction(v) * c for v, c in pairs), Fraction(0))
+            paths.append(block.actions[:left])
+            returns.append(block.rewards[:left].sum(axis=1))
+            left -= len(paths[-1])
+            blocks += [block] if transitions else []
+        kept = [self._level(blocks, i) for i in range(h if transitions else 0)]
+        firsts = np.concatenate(paths), np.concatenate(returns)
+        return Trajectories(n, total / n, *firsts, tuple(kept))
+
+    def whole(
+        self, rules: Sequence[ActionRule], n: int, rng: np.random.Generator
+    ) -> Iterator[tuple[list[NDArray[Any]], NDArray[np.int64], NDArray[np.float64]]]:
+        """Play whole episodes: observations of each level, actions and rewards."""
+        for block in self._play(rules, n, rng, 1, self._simulator.horizon):
+            yield block.observations, block.actions, block.rewards
+
+    def _level(self, blocks: Sequence[_Block], i: int) -> EmpiricalMeasure:
+        x = _joined(blocks, i)
+        after: NDArray[Any] | None = None
+        if i + 1 < self._simulator.horizon:
+            after = _joined(blocks, i + 1)
+        elif x.ndim == 1:
+            after = np.full(len(x), END)
+        actions = np.concatenate([b.actions[:, i] for b in blocks])
+        rewards = np.concatenate([b.rewards[:, i] for b in blocks])
+        return _merged(x, actions, rewards, after)
+
+    def _play(
+        self,
+        rules: Sequence[ActionRule],
+        n: int,
+        rng: np.random.Generator,
+        kept: int,
+        last: int,
+    ) -> Iterator[_Block]:
+        """Play n episodes, a rule a level; keep observations of kept..last."""
+        sim = self._simulator
+        width = sim.spaces[0].dimension or 1
+        if n > MOST_EPISODES or n * width * 8 * max(1, last - kept + 1) > MAX_BYTES:
+            raise ValueError(
+                f"n: {n} episodes of simulator {sim.name!r} one by one are too many "
+                f"(at most {MOST_EPISODES}, or {MAX_BYTES} bytes of features); take "
+                "practical parameters, or declare what is deterministic"
+            )
+        for start in range(0, n, _BLOCK):
+            yield self._block(rules, min(_BLOCK, n - start), rng, kept, last)
+
+    def _block(
+        self,
+        rules: Sequence[ActionRule],
+        n: int,
+        rng: np.random.Generator,
+        kept: int,
+        last: int,
+    ) -> _Block:
+        sim, seeded = self._simulator, self._seeded
+        reset, step, finite = sim.reset, sim.step, sim.spaces[0].is_finite
+        seeds = rng.integers(SEEDS, size=n).tolist() if seeded else []
+        plan = [(h, *self._chooser(h, rule, n, rng)) for h, rule in enumerate(rules, 1)]
+        buffers = [] if finite else self._buffers(n, kept, last)
+        seen: list[Any] = []
+        actions: list[int] = []
+        rewards: list[Any] = []
+        see = seen.append
+        act, pay = actions.append, rewards.append
+        horizon, h, i, a = sim.horizon, 0, 0, 0
+        try:
+            for i in range(n):
+                h = 0
+                x = reset(seeds[i]) if seeded else reset()
+                for h, column, choose in plan:
+                    if finite:
+                        see(x)
+                    elif kept <= h <= last:
+                        self._keep(buffers[h - kept], i, x)
+                    a = column[i] if choose is None else choose(x)
+                    found = step(a)
+                    if len(found) == 2:
+                        x, r = found
+                    else:
+                        x, r = sim.unpack(found, h, f"step({a}) at level {h}")
+                    act(a)
+                    pay(r)
+                if h < horizon:
+                    if finite:
+                        see(x)
+                    elif kept <= h + 1 <= last:
+                        self._keep(buffers[h + 1 - kept], i, x)
+        except (MemoryError, OwnCodeError):
+            raise
+        except Exception as error:
+            call = f"step({a}) at level {h}" if h else "reset"
+            raise OwnCodeError(
+                f"simulator {sim.name!r}: in episode {i} of a sample, {call} "
+                f"raised {raised(error)}"
+            ) from error
+        table = self._rewards(rewards, actions, (n, len(plan)))
+        taken = np.array(actions, dtype=np.int64).reshape(n, len(plan))
+        if finite:
+            levels = min(len(plan) + 1, horizon)
+            codes = self._codes(seen, (n, levels))
+            chosen = range(kept, last + 1)
+            return _Block([codes[:, h - 1].copy() for h in chosen], taken, table)
+        for h, buffer in enumerate(buffers, kept):
+            if not np.isfinite(buffer).all():
+                row = int(np.argmin(np.isfinite(buffer).all(axis=1)))
+                sim.observation(h, buffer[row], f"episode {row} of a sample, level {h}")
+        return _Block(buffers, taken, table)
+
+    def _buffers(self, n: int, kept: int, last: int) -> list[NDArray[Any]]:
+        spaces = self._simulator.spaces[kept - 1 : last]
+        return [np.empty((n, space.dimension or 0)) for space in spaces]
+
+    def _keep(self, buffer: NDArray[Any], i: int, x: Any) -> None:
+        """Copy features: a simulator may change its array in place."""
+        if getattr(x, "shape", None) != buffer.shape[1:]:
+            x = self._simulator.observation(1, x, f"episode {i} of a sample")
+        buffer[i] = x
+
+    def _chooser(
+        self, level: int, rule: Any, n: int, rng: np.random.Generator
+    ) -> tuple[list[int], Callable[[Any], int] | None]:
+        sim = self._simulator
+        k = sim.n_actions
+        if isinstance(rule, str):
+            return rng.integers(check_rule(rule, k), size=n).tolist(), None
+        if isinstance(rule, (int, np.integer)):
+            return [check_action(int(rule), k)] * n, None
+        size = sim.spaces[level - 1].n_codes
+        if size is None:
+            return [], lambda x: int(
+                choose_actions(rule, np.asarray(x, dtype=np.float64)[None], k, rng)[0]
+            )
+        chances = action_probabilities(rule, np.arange(size), k)
+        check_chances(chances)
+        if np.isin(chances, (0.0, 1.0)).all():
+            table = dict(enumerate(chances.argmax(axis=1).tolist()))
+            return [], lambda x: table[x] if x in table else self._bad_code(level, x)
+        heights = np.cumsum(chances, axis=1)
+
+        def draw(x: Any) -> int:
+            self._simulator.observation(level, x, f"level {level}")
+            row = heights[x]
+            return int((row <= rng.random() * row[-1]).sum())
+
+        return [], draw
+
+    def _bad_code(self, level: int, x: Any) -> Any:
+        sim = self._simulator
+        sim.observation(level, x, f"an episode of a sample, at level {level},")
+        sim.refuse(f"level {level}", f"observation {x!r}", "a code")
+
+    def _rewards(
+        self, rewards: list[Any], actions: list[int], shape: tuple[int, int]
+    ) -> NDArray[np.float64]:
+        sim = self._simulator
+        try:
+            found = np.array(rewards)
+            if found.dtype.kind in "USO" and any(isinstance(r, str) for r in rewards):
+                raise TypeError
+            table = found.astype(np.float64).reshape(shape)
+            good = (table >= 0) & (table <= 1)  # false for NaN
+        except (TypeError, ValueError):
+            good = np.zeros(shape, dtype=np.bool_)
+        if not good.all():
+            for i in np.flatnonzero(~good).tolist():
+                episode, h = divmod(i, shape[1])
+                call = f"step({actions[i]}) at level {h + 1} of episode {episode}"
+                sim.reward(rewards[i], call)
+        sums = table.sum(axis=1)
+        if sums.size and sums.max() > 1 + ROUNDING:
+            row = int(sums.argmax())
+            sim.refuse(
+                f"episode {row} of a sample",
+                f"rewards {table[row].tolist()} with sum {sums[row]:g}",
+                "at most 1",
+            )
+        return table
+
+    def _codes(self, seen: list[Any], shape: tuple[int, int]) -> NDArray[np.int64]:
+        sim = self._simulator
+        sizes = np.array([space.n_codes for space in sim.spaces[: shape[1]]])
+        try:
+            codes = np.array(seen)
+            whole = codes.ndim == 1 and np.issubdtype(codes.dtype, np.integer)
+        except ValueError:
+            whole = False
+        if whole:
+            codes = codes.reshape(shape)
+            if ((codes >= 0) & (codes < sizes)).all():
+                return codes.astype(np.int64, copy=False)
+        for i, x in enumerate(seen):
+            episode, h = divmod(i, shape[1])
+            sim.observation(h + 1, x, f"level {h + 1} of episode {episode} of a sample")
+        return np.array([int(x) for x in seen], dtype=np.int64).reshape(shape)
+
+
+def _joined(blocks: Sequence[_Block], i: int) -> NDArray[Any]:
+    return np.concatenate([block.observations[i] for block in blocks])
+
+
+def _merged(
+    x: NDArray[Any],
+    actions: NDArray[np.int64] | None = None,
+    rewards: NDArray[np.float64] | None = None,
+    after: NDArray[Any] | None = None,
+) -> EmpiricalMeasure:
+    whole = EmpiricalMeasure(
+        x, actions=actions, rewards=rewards, next_observations=after
+    )
+    return whole.merged() if whole.is_finite else whole

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..classes.q_functions import FiniteQClass
-from ..environments.finite_truth import FiniteTruth
+from ..environments.finite import FiniteTruth
 from ..environments.protocol import Environment
 from ..exact.arrays import object_array
 from ..learning.draw_classes import optimal_member

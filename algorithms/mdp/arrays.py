@@ -4,6 +4,7 @@ The arrays make an MDP of a million states checkable and solvable exactly within
 seconds, and let members of a family that differ in rewards alone share everything else.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -342,11 +343,8 @@ def check_rewards(mdp: MdpArrays) -> None:
 
 def _check_names(mdp: MdpArrays) -> None:
     if len(mdp.state_index) != mdp.n_states:
-        seen: set[str] = set()
-        for name in mdp.state_names:
-            if name in seen:
-                raise ValueError(f"two states are called {name!r}")
-            seen.add(name)
+        twice, _ = Counter(mdp.state_names).most_common(1)[0]
+        raise ValueError(f"two states are called {twice!r}")
     names = list(mdp.action_names)
     offsets = mdp.action_offset.tolist()
     for s in np.flatnonzero(mdp.action_counts > 1).tolist():

@@ -1,4 +1,4 @@
-"""A pair (g, π) that OLIVE optimises over, and its exact average Bellman errors.
+"""Exact average Bellman errors of pairs (g, π) that OLIVE optimises over.
 
 The error in a state is g(x) − E[r + g(x′) | x, π(x)], g = 0 once the episode has ended,
 in integers over one common denominator: hundreds of thousands of states take
@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..exact.arrays import (
     IntArray,
-    as_integers,
     distinct,
     fits_int64,
     gather,
@@ -29,82 +27,10 @@ from ..exact.arrays import (
     segment_sums,
 )
 from .arrays import MdpArrays
-from .distributions import Distribution, Distributions
-
-
-@dataclass(frozen=True, eq=False)
-class Pair:
-    """A value function g and a policy π on the states 0..n-1, exact."""
-
-    # Shape (n,); the value of state s is ``numerators[s] / denominator``
-    numerators: IntArray
-    denominator: int  # A positive integer, common to all states
-    # int32, shape (n,): each state's *local* action index, from 0
-    policy: NDArray[np.int32]
-
-    def __post_init__(self) -> None:
-        if self.denominator <= 0:
-            raise ValueError(f"denominator {self.denominator} is not positive")
-        if self.numerators.dtype != object:
-            numerators = as_integers("numerators", self.numerators, np.int64)
-            object.__setattr__(self, "numerators", numerators)
-        policy = as_integers("policy", self.policy, np.int32)
-        object.__setattr__(self, "policy", policy)
-        if self.numerators.shape != policy.shape:
-            raise ValueError(
-                f"{len(self.numerators)} values but {len(policy)} policy entries"
-            )
-
-    @classmethod
-    def from_fractions(
-        cls, values: Iterable[Fraction | int], policy: ArrayLike
-    ) -> Pair:
-        """Build a pair from exact values, over the least denominator, and a policy."""
-        exact = [Fraction(v) for v in values]
-        denominator = math.lcm(1, *(v.denominator for v in exact))
-        numerators = integer_array(int(v * denominator) for v in exact)
-        return cls(numerators, denominator, np.asarray(policy))
-
-    @property
-    def n_states(self) -> int:
-        """Number of states."""
-        return len(self.numerators)
-
-    def value(self, state: int) -> Fraction:
-        """Value of a state."""
-        return Fraction(int(self.numerators[state]), self.denominator)
-
-    def values(self) -> list[Fraction]:
-        """Value of every state, in order."""
-        return [Fraction(int(v), self.denominator) for v in self.numerators]
-
-    def with_policy(self, policy: ArrayLike) -> Pair:
-        """Give the same values another policy."""
-        return Pair(self.numerators, self.denominator, np.asarray(policy))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Pair):
-            return NotImplemented
-        if self.n_states != other.n_states:
-            return False
-        left = self.numerators.astype(object) * other.denominator
-        right = other.numerators.astype(object) * self.denominator
-        return bool((left == right).all() and np.array_equal(self.policy, other.policy))
-
-    __hash__ = None  # type: ignore[assignment]  # arrays inside
-
+from .planning import Distribution, Distributions, Pair, denominators
 
 _BLOCK = 1 << 17
 """Distributions at a time: temporaries take several times what these do."""
-
-
-def denominators(mdp: MdpArrays, actions: NDArray[np.int64]) -> tuple[int, int]:
-    """Least common denominators of the probabilities and of the rewards of actions."""
-    rewards = distinct(mdp.reward_index[actions])
-    return (
-        lcm_of(mdp.transition_denominator[actions]),
-        math.lcm(1, *(mdp.reward_table[int(i)].denominator for i in rewards)),
-    )
 
 
 def average_errors(

@@ -18,7 +18,7 @@ from ..classes.q_functions import FiniteQClass
 from ..environments.protocol import ActionRule, AnyPolicy, Environment
 from ..exact.arrays import END
 from ..exact.data import EmpiricalMeasure, recoded
-from ..mdp.bellman import Pair
+from ..mdp.planning import Pair
 from ..mdp.tabular import TabularMDP
 from ..olive_program.sampled_program import LevelData
 from .finite_pairs import pairs_of_class

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..classes.finite import check_codes
 from ..classes.q_functions import FiniteQClass
 from ..exact.arrays import IntArray, as_integers, object_array
-from ..mdp.bellman import Pair
+from ..mdp.planning import Pair
 from ..mdp.tabular import TabularMDP
 from ..olive_program.program import Answer, Program, Ranged
 from ..olive_program.sampled_program import SampledConstraint, SampledProgram
@@ -48,7 +48,7 @@ def pairs_on_mdp(functions: FiniteQClass, mdp: TabularMDP) -> list[Pair]:
     """Turn the members of a class into pairs on a layered MDP's states.
 
     A state's code is its rank on its level, and an action beyond its last one repeats
-    the last, as in `environments.finite_makers.from_mdp`. Raises ValueError if the MDP
+    the last, as in `environments.from_mdp`. Raises ValueError if the MDP
     has more levels, or more states at a level, than the class.
     """
     codes = np.zeros(mdp.n_states, dtype=np.int64)

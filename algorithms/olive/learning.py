@@ -33,7 +33,7 @@ from ..learning.registry import (
     show_classes,
     show_q_functions,
 )
-from ..mdp.bellman import Pair
+from ..mdp.planning import Pair
 from ..olive_program.optimisers import BranchAndBound, Milp
 from ..olive_program.program import Optimiser
 from ..olive_program.rounds import OliveRound

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..classes.q_functions import FiniteQClass
+from ..environments.finite import law
 from ..environments.finite_model import FiniteLevel
-from ..environments.finite_truth import law
 from ..environments.latent import LatentTruth
 from ..environments.protocol import Environment, UnknownTruthError
 from ..exact.arrays import rational
 from ..learning.monitors import UNKNOWN, Tally, claim_table
 from ..learning.problem import MonitorReport
-from ..mdp.bellman import Pair
+from ..mdp.planning import Pair
 from ..olive_program.rounds import OliveResult, OliveRound
 from ..olive_program.sampled_program import SampledConstraint
 from .environments import LayeredEnvironment

@@ -13,10 +13,10 @@ from fractions import Fraction
 import numpy as np
 
 from ..environments.protocol import missing_members
+from ..exact import what_it_is
 from ..exact.arrays import check_type
 from ..exact.multinomial import RecordedSeed
-from ..exact.own_code import what_it_is
-from ..mdp.bellman import Pair
+from ..mdp.planning import Pair
 from ..olive_program.optimisers import Milp
 from ..olive_program.program import Optimiser, Upper
 from ..olive_program.rounds import OliveResult, OliveRound, run_rounds

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...solvers.lp.lp import LpSession, dual_bound
 from ...solvers.model.model import LinearModel, Sense
 from ...solvers.outcome import LinearOutcome, Status
-from ..mdp.bellman import Pair
+from ..mdp.planning import Pair
 from .pair_model import backup_of, distinct_actions, needed_states, support_states
 from .program import OliveProgram
 

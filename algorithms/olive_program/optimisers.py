@@ -18,7 +18,7 @@ from ...solvers.lp.branch_and_bound import branch_and_bound
 from ...solvers.milp.milp import confirm, propose
 from ...solvers.model.model import LinearModel
 from ...solvers.outcome import LinearOutcome, Status
-from ..mdp.bellman import Pair
+from ..mdp.planning import Pair
 from .model import PairModel, program_model
 from .program import Answer, Form, OliveProgram, Program
 from .sampled_program import SampledProgram

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from ...solvers.model.model import LinearModel, Sense
 from ..exact.arrays import gather
-from ..mdp.bellman import Pair
-from ..mdp.distributions import Distribution
+from ..mdp.planning import Distribution, Pair
 from .program import Form, OliveProgram, Program
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,14 +32,15 @@ from ..exact.arrays import (
     integers,
     magnitude,
 )
-from ..mdp.bellman import Pair, as_fractions, average_errors, denominators
-from ..mdp.distributions import Distribution, Distributions
-from ..mdp.planning import state_distributions
-from ..mdp.tabular import TabularMDP
-
-if TYPE_CHECKING:
-    from ..mdp.two_actions import TwoActions
-
+from ..mdp.bellman import as_fractions, average_errors
+from ..mdp.planning import (
+    Distribution,
+    Distributions,
+    Pair,
+    denominators,
+    state_distributions,
+)
+from ..mdp.tabular import TabularMDP, TwoActions
 
 Upper = Fraction | int | Sequence[Fraction | int]
 """Upper end of the range of g, for all observations or one for each."""
@@ -300,9 +301,6 @@ def two_action_program(program: OliveProgram) -> tuple[TwoActions, OliveProgram]
     range under some optimal pair, as in the layered variants (docs/ties.md). Raises
     ValueError if the MDP is not layered, or the tolerance positive: it would add up.
     """
-    # Here, as few programs are written so and each decision loads this file.
-    from ..mdp.two_actions import TwoActions
-
     if program.tolerance:
         raise ValueError(
             f"tolerance {program.tolerance} would add up along trees; only 0 is kept"

@@ -36,12 +36,10 @@ from typing import Generic, Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..exact import what_it_is
 from ..exact.arrays import as_rational, check_count, check_type
 from ..exact.multinomial import RecordedSeed
-from ..exact.own_code import what_it_is
-from ..mdp.bellman import Pair
-from ..mdp.distributions import Distribution
-from ..mdp.planning import state_distributions
+from ..mdp.planning import Distribution, Pair, state_distributions
 from ..mdp.tabular import TabularMDP
 from .optimisers import Milp
 from .program import OliveProgram, Optimiser, Program, Upper, average_bellman_errors

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exact.arrays import END, as_integers
 from ..exact.data import EmpiricalMeasure
-from ..mdp.bellman import Pair
+from ..mdp.planning import Pair
 from .pair_model import Affine
 from .program import Ranged, Upper
 

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from ..exact.arrays import check_choice
 from ..exact.multinomial import RecordedSeed
-from ..mdp.bellman import Pair
-from ..mdp.distributions import Distribution
+from ..mdp.planning import Distribution, Pair
 from ..mdp.tabular import TabularMDP
 from .program import Answer, Optimiser, Program
 

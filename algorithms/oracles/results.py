@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_matrix
 
 from ..classes.protocols import Observations, Policy, ValueFunction
+from ..exact import OwnCodeError, calling, check_returned
 from ..exact.arrays import END, check_observations, check_reals, frozen, object_array
 from ..exact.data import EmpiricalMeasure, Field
-from ..exact.own_code import OwnCodeError, calling, check_returned
 
 UNIT = 2.0**-53
 

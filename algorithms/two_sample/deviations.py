@@ -27,7 +27,7 @@ from ..classes import (
     TabularValueClass,
     ValueClass,
 )
-from ..environments.finite_truth import FiniteTruth
+from ..environments.finite import FiniteTruth
 from ..exact.data import EmpiricalMeasure
 from ..learning.events import Path
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from ..assumptions import policy_value_completeness
 from ..classes.protocols import ValueClass
-from ..environments.finite_truth import FiniteTruth
+from ..environments.finite import FiniteTruth
 from ..exact.data import EmpiricalMeasure
 from ..learning.events import Entered, Path
 from ..learning.monitors import FEATURES, MetaAlgReview, claim_table, value_deviation

@@ -62,7 +62,7 @@ def verb(function: Callable[..., int]) -> Callable[..., None]:
         except SystemExit as end:  # an end without an answer is none
             if signals.received() is not None or is_broken_pipe(end):
                 raise
-            from ...algorithms.exact.own_code import raised
+            from ...algorithms.exact import raised
 
             say(f"olivine: ended from within by {raised(end)}")
             status = ExitStatus.BAD_INPUT

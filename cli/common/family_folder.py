@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import __version__
-from ...algorithms.mdp.tabular import TabularMDP
-from ...algorithms.mdp.two_actions import TwoActions
+from ...algorithms.mdp.tabular import TabularMDP, TwoActions
 from ...algorithms.olive_program.program import OliveProgram, two_action_program
 from ...reduction.export.model_checkers import write_drn, write_prism
 from ...reduction.family.family import Family, Instance, Variant

@@ -18,7 +18,7 @@ from fractions import Fraction
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
-from ...algorithms.exact.own_code import calling
+from ...algorithms.exact import calling
 from ..common.console import print_table, tell
 
 if TYPE_CHECKING:

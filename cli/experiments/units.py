@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...algorithms.exact.own_code import OwnCodeError
+from ...algorithms.exact import OwnCodeError
 from ..common.output import ExitStatus
 from ..verify import Job
 from .options import Plan, listed

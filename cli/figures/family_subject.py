@@ -16,7 +16,7 @@ from ...reduction.program.witness import forward
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ...algorithms.mdp.bellman import Pair
+    from ...algorithms.mdp.planning import Pair
     from ...reduction.family.family import Family
     from ...reduction.formula.formula import ThreeSat
     from ...reduction.verify.verification import Verification

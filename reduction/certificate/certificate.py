@@ -32,7 +32,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ...algorithms.exact.arrays import check_type
-from ...algorithms.mdp.bellman import Pair
+from ...algorithms.mdp.planning import Pair
 from ...solvers.child.child import run_in_child
 from ...solvers.files import write_text, write_texts
 from ...solvers.outcome import SatStatus

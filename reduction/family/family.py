@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...algorithms.exact.arrays import exact_sum
 from ...algorithms.mdp.arrays import checked_policy
-from ...algorithms.mdp.distributions import Distribution, Distributions
+from ...algorithms.mdp.planning import Distribution, Distributions
 from ...algorithms.mdp.tabular import TabularMDP
 from ...algorithms.olive_program.program import OliveProgram
 from ..formula.formula import Formula, ThreeSat

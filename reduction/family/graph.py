@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...algorithms.exact.arrays import check_count, check_type
-from ...algorithms.mdp.tabular import TabularMDP
-from ...algorithms.mdp.two_actions import TwoActions
+from ...algorithms.mdp.tabular import TabularMDP, TwoActions
 from .family import Family
 
 __all__ = [
@@ -64,7 +63,7 @@ def graph(
         Refuse to build a graph estimated to take more bytes than this.
     two_actions
         Whether to give it binary trees in place of wide choices
-        (`olivine.algorithms.mdp.two_actions`).
+        (`olivine.algorithms.mdp.tabular`).
 
     Returns
     -------

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from ...algorithms.mdp.bellman import Pair
+from ...algorithms.mdp.planning import Pair
 from ...algorithms.olive_program.optimisers import least_tolerance
 from ..family.family import Family
 from ..family.variants import Parameters, Variant

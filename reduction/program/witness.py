@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...algorithms.exact.arrays import IntArray, check_type, fits_int64
-from ...algorithms.mdp.bellman import Pair
+from ...algorithms.mdp.planning import Pair
 from ..family.family import Family, as_assignment
 from ..formula.formula import literal_truth
 from .optimum import step

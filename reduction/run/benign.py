@@ -18,8 +18,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...algorithms.mdp.bellman import Pair
-from ...algorithms.mdp.distributions import Distribution
+from ...algorithms.mdp.planning import Distribution, Pair
 from ...algorithms.olive_program.tiebreak import benign_rounds
 from ..family.family import Family, Variant
 from ..family.layout import CLAUSE_BITS

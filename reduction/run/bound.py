@@ -22,7 +22,7 @@ from collections import Counter
 from fractions import Fraction
 from typing import Literal
 
-from ...algorithms.mdp.distributions import Distribution
+from ...algorithms.mdp.planning import Distribution
 from ..family.family import Family
 
 Kind = Literal[

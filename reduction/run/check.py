@@ -18,7 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...algorithms.mdp.distributions import Distribution
+from ...algorithms.mdp.planning import Distribution
 from ...algorithms.mdp.tabular import TabularMDP
 from ...algorithms.olive_program.program import Ranged, Upper
 from .schedule import Setting

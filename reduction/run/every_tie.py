@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...algorithms.exact.arrays import check_choice
-from ...algorithms.mdp.distributions import Distribution
+from ...algorithms.mdp.planning import Distribution
 from ...algorithms.mdp.tabular import TabularMDP
 from ...algorithms.olive_program.program import OliveProgram, Upper
 from ..family.family import Family

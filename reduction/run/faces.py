@@ -17,8 +17,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ...algorithms.mdp.distributions import Distribution
-from ...algorithms.mdp.planning import state_distributions
+from ...algorithms.mdp.planning import Distribution, state_distributions
 from ...algorithms.mdp.tabular import TabularMDP
 from ...algorithms.olive_program.pair_model import (
     distinct_actions,

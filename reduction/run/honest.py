@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...algorithms.exact.multinomial import RecordedSeed
-from ...algorithms.mdp.distributions import Distribution
+from ...algorithms.mdp.planning import Distribution
 from ...algorithms.olive_program.program import Optimiser
 from ...algorithms.olive_program.rounds import OliveResult, olive_exact
 from ...algorithms.olive_program.tiebreak import ScriptedTiebreak, Tiebreak

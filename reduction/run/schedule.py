@@ -31,7 +31,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ...algorithms.mdp.bellman import Pair
+from ...algorithms.mdp.planning import Pair
 from ..family.family import Family
 from ..family.layout import QUIT
 from ..family.variants import Sides, Variant

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...algorithms.mdp.bellman import Pair
+from ...algorithms.mdp.planning import Pair
 from ...solvers.outcome import SatStatus
 from ...solvers.sat.sat import Clauses, solve_sat
 from ..family.family import Family, Instance

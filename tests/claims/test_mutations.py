@@ -5,7 +5,7 @@ from fractions import Fraction
 from functools import cached_property
 
 import pytest
-from olivine.algorithms.mdp.two_actions import TwoActions
+from olivine.algorithms.mdp.tabular import TwoActions
 from olivine.algorithms.olive_program import tiebreak
 from olivine.algorithms.olive_program.program import OliveProgram
 from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, ValorParameters
@@ -195,7 +195,7 @@ MUTANTS = [
     (f"{LSVEE_STEPS}._dfs_learn", "if not test.agreed", "if False", "lsvee-consensus"),
     ("claims.instances:one_sample_risks", "errors * errors", "0 * errors",
      "lsvee-average-successor"),
-    ("algorithms.environments.finite_truth:FiniteTruth.optimal_policies",
+    ("algorithms.environments.finite:FiniteTruth.optimal_policies",
      "TabularPolicy(self.policy(h))", "TabularPolicy(0 * self.policy(h))",
      "optimal-policy-is-best"),
     (f"{BASELINES}:theorem_parameters", "accuracy / (4 * factor)", "accuracy / factor",

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from olivine.algorithms.mdp.two_actions import TwoActions
+from olivine.algorithms.mdp.tabular import TwoActions
 from olivine.algorithms.olive_program.program import two_action_program
 from olivine.cli.common.family_folder import FILES, request, stages, write_folder
 from olivine.reduction.export.graphs import read_graphml, read_node_link

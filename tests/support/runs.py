@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from olivine.algorithms.mdp.distributions import Distribution
+from olivine.algorithms.mdp.planning import Distribution
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.olive_program.program import OliveProgram
 from olivine.reduction.family.family import Family, Variant

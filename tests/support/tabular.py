@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from hypothesis import strategies as st
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.mdp.distributions import Distribution
+from olivine.algorithms.mdp.planning import Distribution, Pair
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.olive_program.program import OliveProgram
 

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from olivine.algorithms.environments.finite_makers import from_lists
+from olivine.algorithms.environments import from_lists
 from olivine.algorithms.learning.events import Iteration
 from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.learning.problem import Problem

@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....algorithms.mdp.bellman import Pair
+from ....algorithms.mdp.planning import Pair
 from ....algorithms.olive_program.enumeration import policy_optimum
 from ....algorithms.olive_program.model import ProgramModel, program_model
 from ....algorithms.olive_program.program import Form, OliveProgram

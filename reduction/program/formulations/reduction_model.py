@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....algorithms.mdp.bellman import Pair
+from ....algorithms.mdp.planning import Pair
 from ....algorithms.olive_program.program import Form
 from ....solvers.model.model import LinearModel
 from ...family.family import Family

@@ -32,8 +32,7 @@ from olivine.algorithms.classes import (
     TabularValueClass,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_makers import from_lists, random_finite
+from olivine.algorithms.environments import from_lists, make, random_finite
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.claims.setting import separations, two_doors, value_complete_only
 

@@ -20,7 +20,7 @@ from olivine.algorithms.classes import (
     PolicyClassByLevel,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments.finite_makers import from_lists
+from olivine.algorithms.environments import from_lists
 
 PR, VR, PV, PC = NAMES
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)

@@ -11,8 +11,7 @@ from olivine.algorithms.assumptions import (
     complete_classes,
 )
 from olivine.algorithms.assumptions.checks import violating_classes
-from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_makers import random_finite
+from olivine.algorithms.environments import make, random_finite
 
 from tests.support.refusals import refused
 

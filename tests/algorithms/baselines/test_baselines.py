@@ -26,8 +26,7 @@ from olivine.algorithms.classes import (
     TabularPolicy,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments import finite_truth, make
-from olivine.algorithms.environments.finite_makers import from_lists
+from olivine.algorithms.environments import finite, from_lists, make
 from olivine.algorithms.learning.draw_classes import make_classes, paths_to_states
 from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.learning.problem import Problem
@@ -297,16 +296,16 @@ def test_uniform_rollouts_have_the_right_means(rng) -> None:
 def test_exact_evaluation_agrees_with_the_truth() -> None:
     env = make("lock", 1, observations="codes", dimension=1, switch=0.2, horizon=3)
     model, rng = env.truth.model, np.random.default_rng(0)
-    best = finite_truth.policy_q_values(model, env.truth.optimal_policies())
+    best = finite.policy_q_values(model, env.truth.optimal_policies())
     assert all((q == env.truth.q_values(h)).all() for h, q in enumerate(best, 1))
     tables = [TabularPolicy(rng.integers(4, size=x.n_codes)) for x in model.levels]
     for rules in (tables, ["uniform"] * 3):
-        assert all(sum(p) == 1 for p in finite_truth.occupancies(model, rules))
+        assert all(sum(p) == 1 for p in finite.occupancies(model, rules))
 
 
 @given(st.fractions(0, 10**6))
 def test_roots_are_rounded_up(value) -> None:
-    root = finite_truth.root_up(value)
+    root = finite.root_up(value)
     assert root**2 >= value
     assert root == 0 or (root - Fraction(1, 2**60)) ** 2 < value
 

@@ -8,8 +8,7 @@ import pytest
 from olivine.algorithms.baselines import rmax, rmax_practical
 from olivine.algorithms.baselines.review import BaselineMonitors
 from olivine.algorithms.baselines.rmax import CellPolicy, Decoding, RmaxModel
-from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_makers import from_lists
+from olivine.algorithms.environments import from_lists, make
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.problem import Problem

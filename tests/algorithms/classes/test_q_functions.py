@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.classes import FiniteQClass
-from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_makers import from_lists
+from olivine.algorithms.environments import from_lists, make
 from olivine.algorithms.learning.draw_classes import make_q_class, optimal_member
 
 from tests.support.depth import deep, with_rows

@@ -7,8 +7,8 @@ import olivine
 import pytest
 from olivine.algorithms.environments.check import as_environment
 from olivine.algorithms.environments.protocol import ObservationSpace, UnknownTruthError
+from olivine.algorithms.exact import OwnCodeError
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.exact.own_code import OwnCodeError
 
 from tests.support.depth import with_rows
 from tests.support.recording import MEMBERS, recording

@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from olivine.algorithms import environments
 from olivine.algorithms.classes.finite import TabularPolicy
 from olivine.algorithms.classes.protocols import MixedPolicy
 from olivine.algorithms.environments import (
-    finite_makers,
+    from_lists,
+    from_mdp,
     make,
     names,
     options,
     register,
 )
 from olivine.algorithms.environments.finite import FiniteEnvironment
-from olivine.algorithms.environments.finite_makers import from_lists, from_mdp
 from olivine.algorithms.environments.finite_model import FiniteLevel, FiniteModel
 from olivine.algorithms.environments.latent import MAX_BYTES
 from olivine.algorithms.environments.protocol import (
@@ -215,7 +216,7 @@ def test_randomised_policies_that_return_floats_are_taken_as_they_are():
 
 
 def test_the_registry_suggests_and_refuses(monkeypatch):
-    monkeypatch.setattr(finite_makers, "_ATTEMPTS", deep(1000, 100))
+    monkeypatch.setattr(environments, "_ATTEMPTS", deep(1000, 100))
     assert set(names()) >= {"random-finite", "tabular", "lock", "lock-gaussian"}
     for name in ("random-finite", "tabular", "lock", "diabolical-lock", "grid"):
         env = make(name)
@@ -276,7 +277,7 @@ def test_states_have_successors_and_a_start_of_weight_zero_is_none():
 
 
 def test_the_moves_between_widest_levels_are_counted_by_their_product(monkeypatch):
-    monkeypatch.setattr(finite_makers, "_MOST_WEIGHTS", 100)
+    monkeypatch.setattr(environments, "_MOST_WEIGHTS", 100)
     make("random-finite", 0, states=7, horizon=4, actions=2)  # 98
     with pytest.raises(ValueError, match="makes a table of 128 numbers"):
         make("random-finite", 0, states=8, horizon=4, actions=2)

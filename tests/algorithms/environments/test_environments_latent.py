@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_makers import from_lists
+from olivine.algorithms.environments import from_lists, make
 from olivine.algorithms.environments.latent import (
     BitsEmission,
     GaussianEmission,

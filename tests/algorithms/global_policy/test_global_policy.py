@@ -15,8 +15,7 @@ from olivine.algorithms.classes import (
     TabularValueClass,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_makers import Instance, from_lists
+from olivine.algorithms.environments import from_lists, make
 from olivine.algorithms.global_policy import algorithm, global_policy
 from olivine.algorithms.global_policy.algorithm import (
     Comparison,
@@ -27,6 +26,7 @@ from olivine.algorithms.global_policy.algorithm import (
 )
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.events import Descending, Entered
+from olivine.algorithms.learning.problem import Problem
 from olivine.algorithms.oracles.multi import multi
 from olivine.claims import global_policy_cases
 from olivine.claims.global_policy import chosen_sizes, constants, drawn, monitored
@@ -90,9 +90,9 @@ def test_what_the_analysis_claims_holds(
     )
     rng = np.random.default_rng([seed, 1])
     if kind == "tabular":
-        made = Instance(env, *make_classes(env, kind, rng))
+        made = Problem(env, *make_classes(env, kind, rng))
     else:
-        made = Instance(env, *complete_classes(env, rng, "policy", size=32))
+        made = Problem(env, *complete_classes(env, rng, "policy", size=32))
     run = monitored(made, constants(made), seed)
     assert run.result.contradictions == []
     assert run.result.monitors["event"].holds is not None
@@ -181,7 +181,7 @@ def test_a_path_that_a_pass_has_learned_already_is_left_alone() -> None:
     env = from_lists([[("root", {"x": 1}, {"x": [0] * 4}, names)], level])
     members = [[0, 0, 0, 0], [0, 1, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]]
     policies = [TabularPolicyClass(1, 4), FinitePolicyClass(members, 4)]
-    made, log = Instance(env, known_values(env), PolicyClassByLevel(policies)), Log()
+    made, log = Problem(env, known_values(env), PolicyClassByLevel(policies)), Log()
     run = monitored(made, constants(made), 0, observers=[log])
     q, p, other, s = ((a,) for a in range(4))
     after = log.events[log.events.index(("descend", s)) :]
@@ -227,7 +227,7 @@ def test_no_rounding_decides_a_test(more, learned) -> None:
         ((0,), False): [(0, 0, zero, one)],
         ((1,), False): [(1, 0, zero, at_p), (2, 0, zero, 1 - at_p)],
     }
-    made = Instance(
+    made = Problem(
         global_policy_cases.ScriptedEnvironment(env, either | other | tests),
         ValueClassByLevel([TabularValueClass(1), FiniteValueClass([[0.0, 1.0, 0.0]])]),
         PolicyClassByLevel([TabularPolicyClass(n, 2) for n in (1, 3)]),

@@ -11,8 +11,7 @@ from olivine.algorithms.classes import (
     TabularValueClass,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_makers import Instance, from_lists
+from olivine.algorithms.environments import from_lists, make
 from olivine.algorithms.global_policy import (
     GlobalPolicyMonitors,
     GlobalPolicyPracticalParameters,
@@ -39,7 +38,7 @@ def test_an_infeasible_program_is_a_failed_event() -> None:
     """G without g*: no function of it is small enough at the learned state."""
     made = two_states([Fraction(0)] * 2 + [Fraction(1, 4)] * 2 + [Fraction(1, 2)] * 2)
     wrong = ValueClassByLevel([TabularValueClass(1), FiniteValueClass([[0.9, 0.9]])])
-    made = Instance(made.environment, wrong, made.policies)
+    made = Problem(made.environment, wrong, made.policies)
     run = monitored(made, constants(made), 0)
     assert run.result.status == "failure"
     assert run.result.event_failed
@@ -72,7 +71,7 @@ def test_an_incomplete_class_fails_where_valor_succeeds(rng) -> None:
     policies = PolicyClassByLevel(
         [TabularPolicyClass(1, 2), TabularPolicyClass(2, 2), TabularPolicyClass(2, 2)]
     )
-    whole = Instance(env, made.values, policies)
+    whole = Problem(env, made.values, policies)
     run = monitored(whole, constants(whole), 0)
     assert premises(run)
     assert run.loss <= Fraction(3, 10)
@@ -117,7 +116,7 @@ def test_as_many_calls_as_are_needed_are_enough() -> None:
         ]
     )
     policies = [TabularPolicyClass(1, 3), TabularPolicyClass(2, 3)]
-    made = Instance(env, known_values(env), PolicyClassByLevel(policies))
+    made = Problem(env, known_values(env), PolicyClassByLevel(policies))
     run = monitored(made, practical(env, T_max=5), 0)
     monitors = run.result.monitors
     assert run.result.succeeded
@@ -141,7 +140,7 @@ def test_a_bad_data_set_that_ends_the_run_is_seen_to_be_one() -> None:
         ((1,), False): [(1, 0, half, one)],
     }
     env = ScriptedEnvironment(made.environment, script)
-    made = Instance(env, made.values, made.policies)
+    made = Problem(env, made.values, made.policies)
     run = monitored(made, constants(made), 0)
     assert "no value function of level 2" in run.result.reason
     monitors = run.result.monitors

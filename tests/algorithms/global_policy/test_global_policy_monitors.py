@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from olivine.algorithms.classes import PolicyClassByLevel, TabularPolicyClass
-from olivine.algorithms.environments.finite_makers import Instance, from_lists
+from olivine.algorithms.environments import from_lists
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.global_policy import (
     GlobalPolicyMonitors,
@@ -45,7 +45,7 @@ def record():
         ]
     )  # fmt: skip
     policies = [TabularPolicyClass(1, 3), TabularPolicyClass(3, 3)]
-    made = Instance(env, known_values(env), PolicyClassByLevel(policies))
+    made = Problem(env, known_values(env), PolicyClassByLevel(policies))
     problem, rng = Problem(env, made.values, made.policies), np.random.default_rng(0)
     review = GlobalPolicyMonitors
     return made, recorded(global_policy, problem, constants(made), review, rng)

@@ -4,7 +4,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
-from olivine.algorithms.environments.finite_makers import from_lists
+from olivine.algorithms.environments import from_lists
 from olivine.algorithms.learning.events import EventFailedError
 from olivine.algorithms.learning.metaalg import metaalg
 from olivine.algorithms.learning.monitors import chance_of_unlearned

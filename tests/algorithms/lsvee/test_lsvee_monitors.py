@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from olivine.algorithms.classes import FiniteQClass, TabularPolicy
-from olivine.algorithms.environments.finite_makers import from_lists
+from olivine.algorithms.environments import from_lists
 from olivine.algorithms.learning.events import Iteration
 from olivine.algorithms.learning.problem import LearningResult, Problem
 from olivine.algorithms.lsvee import LsveeMonitors, LsveeTheorem, lsvee

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from hypothesis import given
 from olivine.algorithms.mdp.bellman import average_constraint
-from olivine.algorithms.mdp.distributions import Distribution
+from olivine.algorithms.mdp.planning import Distribution
 from olivine.algorithms.mdp.tabular import TabularMDP
 
 from tests.support.families import assignments, families

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.mdp.bellman import Pair, as_fractions, average_errors
-from olivine.algorithms.mdp.distributions import Distribution, Distributions
+from olivine.algorithms.mdp.bellman import as_fractions, average_errors
+from olivine.algorithms.mdp.planning import Distribution, Distributions, Pair
 from olivine.algorithms.mdp.tabular import TabularMDP
 
 from tests.support.depth import deep

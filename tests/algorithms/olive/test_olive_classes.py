@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.classes.q_functions import FiniteQClass
-from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_makers import from_mdp
+from olivine.algorithms.environments import from_mdp, make
 from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.learning.draw_classes import make_q_class, optimal_member
-from olivine.algorithms.mdp.bellman import Pair
+from olivine.algorithms.mdp.planning import Pair
 from olivine.algorithms.mdp.tabular import random_tabular_mdp
 from olivine.algorithms.olive.environments import LayeredEnvironment, TabularEnvironment
 from olivine.algorithms.olive.finite_pairs import (

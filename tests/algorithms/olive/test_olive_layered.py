@@ -4,8 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_makers import from_mdp
+from olivine.algorithms.environments import from_mdp, make
 from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.mdp.tabular import random_tabular_mdp
 from olivine.algorithms.olive.environments import LayeredEnvironment

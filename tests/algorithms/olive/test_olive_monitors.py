@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_makers import from_mdp
+from olivine.algorithms.environments import from_mdp, make
 from olivine.algorithms.learning.draw_classes import make_q_class, optimal_member
 from olivine.algorithms.learning.problem import contradictions
 from olivine.algorithms.mdp.tabular import random_tabular_mdp

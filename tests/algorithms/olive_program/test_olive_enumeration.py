@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.mdp.distributions import Distribution
+from olivine.algorithms.mdp.planning import Distribution
 from olivine.algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
 from olivine.algorithms.olive_program.enumeration import (
     enumerate_policies,

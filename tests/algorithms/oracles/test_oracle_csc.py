@@ -13,7 +13,7 @@ from olivine.algorithms.classes import (
     PolicyClassByLevel,
     TabularPolicyClass,
 )
-from olivine.algorithms.environments.finite_makers import random_finite
+from olivine.algorithms.environments import random_finite
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc import csc, importance_costs
 from olivine.algorithms.oracles.problems import exact_cost

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from olivine.algorithms.classes import TabularPolicyClass, TabularValueClass
 from olivine.algorithms.classes.finite import TabularPolicy
+from olivine.algorithms.exact import OwnCodeError
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.exact.own_code import OwnCodeError
 from olivine.algorithms.oracles.csc import csc, solve_csc
 from olivine.algorithms.oracles.least_squares import least_squares, solve_least_squares
 from olivine.algorithms.oracles.ledger import Ledger, guard

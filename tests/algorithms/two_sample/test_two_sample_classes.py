@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from olivine.algorithms import classes
-from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_makers import from_lists
+from olivine.algorithms.environments import from_lists, make
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.oracles.ledger import unguard
 from olivine.algorithms.two_sample import TwoSamplePracticalParameters, two_sample

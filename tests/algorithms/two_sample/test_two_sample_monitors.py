@@ -18,7 +18,7 @@ from olivine.algorithms.classes import (
     TabularValueClass,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments.finite_makers import Instance, from_lists
+from olivine.algorithms.environments import from_lists
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.learning.events import Entered, Iteration, Triple
 from olivine.algorithms.learning.problem import Problem
@@ -60,7 +60,7 @@ def record():
     )
     values = ValueClassByLevel([TabularValueClass(n) for n in (1, 3)])
     policies = PolicyClassByLevel([TabularPolicyClass(n, 2) for n in (1, 3)])
-    return run_of(Instance(env, values, policies))
+    return run_of(Problem(env, values, policies))
 
 
 def run_of(made, review=TwoSampleMonitors):

@@ -13,8 +13,7 @@ from olivine.algorithms.classes import (
     TabularValueClass,
     ValueClassByLevel,
 )
-from olivine.algorithms.environments import make
-from olivine.algorithms.environments.finite_makers import from_lists
+from olivine.algorithms.environments import from_lists, make
 from olivine.algorithms.learning.draw_classes import make_classes, state_groups
 from olivine.algorithms.learning.events import EventFailedError, Triple
 from olivine.algorithms.learning.metaalg import metaalg

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.mdp.bellman import Pair
+from olivine.algorithms.mdp.planning import Pair
 from olivine.reduction.certificate import checker
 from olivine.reduction.certificate.certificate import as_checked, sections
 from olivine.reduction.family.family import Instance

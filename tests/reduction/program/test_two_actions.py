@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.mdp.tabular import random_tabular_mdp
-from olivine.algorithms.mdp.two_actions import TwoActions
+from olivine.algorithms.mdp.tabular import TwoActions, random_tabular_mdp
 from olivine.algorithms.olive_program.optimisers import BranchAndBound
 from olivine.algorithms.olive_program.program import OliveProgram, two_action_program
 from olivine.algorithms.olive_program.rounds import ExactWorld, run_rounds

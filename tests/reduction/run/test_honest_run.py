@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.mdp.distributions import Distribution
+from olivine.algorithms.mdp.planning import Distribution
 from olivine.algorithms.olive_program.optimisers import BranchAndBound, Milp
 from olivine.algorithms.olive_program.tiebreak import RandomTiebreak
 from olivine.reduction.family.family import Family, Variant

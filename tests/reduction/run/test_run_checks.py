@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from olivine.algorithms.mdp.distributions import Distribution
+from olivine.algorithms.mdp.planning import Distribution
 from olivine.reduction.family.family import Family
 from olivine.reduction.run.bound import StartBound
 from olivine.reduction.run.run import adversarial_run

@@ -3,8 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.mdp.distributions import Distribution
+from olivine.algorithms.mdp.planning import Distribution, Pair
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.olive_program.enumeration import enumerate_policies
 from olivine.algorithms.olive_program.program import OliveProgram

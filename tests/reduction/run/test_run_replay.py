@@ -5,8 +5,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from olivine.algorithms.mdp.bellman import Pair
-from olivine.algorithms.mdp.distributions import Distribution
+from olivine.algorithms.mdp.planning import Distribution, Pair
 from olivine.algorithms.olive_program.program import (
     OliveProgram,
     average_bellman_errors,
