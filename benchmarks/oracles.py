@@ -19,10 +19,10 @@ import highspy
 import numpy as np
 from olivine.algorithms.classes import TabularPolicyClass, TabularValueClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles import random_lp
 from olivine.algorithms.oracles.csc import csc
 from olivine.algorithms.oracles.least_squares import least_squares
 from olivine.algorithms.oracles.lp import ValueProgram, lp
-from olivine.algorithms.oracles.problems import random_lp
 
 from benchmarks.figures import Figure, in_turns
 

@@ -15,14 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithms.classes.finite import TabularValue, TabularValueClass
-from ..algorithms.oracles.results import (
-    Constraint,
-    Functional,
-    LpResult,
-    LpStatus,
-    check_accuracy,
-    summation_bound,
-)
+from ..algorithms.oracles import Constraint, Functional, check_accuracy, summation_bound
+from ..algorithms.oracles.lp import LpResult, LpStatus
 
 _SMALLEST_CUBE = 1e-6
 _INFLATION = 1e-8

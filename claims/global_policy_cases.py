@@ -333,16 +333,13 @@ def worst_permitted(
     k = revealed.n_actions
     return MultiResult(
         MultiStatus.UNKNOWN if policy is None else MultiStatus.FEASIBLE,
-        None if policy is None else MixedPolicy((policy,), (Fraction(1),), k),
-        None if averages is None else np.array([float(c) for c in averages]),
-        np.inf if policy is None else 0.0,
-        None,
-        True,
+        "worst permitted",
         epsilon_feas,
         0,
         None,
-        None,
-        "worst permitted",
+        policy=None if policy is None else MixedPolicy((policy,), (Fraction(1),), k),
+        costs=None if averages is None else np.array([float(c) for c in averages]),
+        violation=np.inf if policy is None else 0.0,
     )
 
 

@@ -23,8 +23,8 @@ from ..algorithms.olive_program.program import (
     Optimiser,
     average_bellman_errors,
 )
-from ..algorithms.oracles.problems import count_operations
-from ..algorithms.oracles.results import CscResult, LeastSquaresResult
+from ..algorithms.oracles import CscResult, LeastSquaresResult
+from ..algorithms.oracles.ledger import count_operations
 from ..reduction.contrast.data import OracleData, oracle_data
 from ..reduction.family.family import Family, Variant
 from ..reduction.family.variants import without_sides

@@ -14,8 +14,8 @@ from ..algorithms.classes.finite import TabularPolicyClass
 from ..algorithms.mdp.planning import Pair
 from ..algorithms.olive_program.model import program_model
 from ..algorithms.olive_program.program import Form, OliveProgram
+from ..algorithms.oracles import random_csc
 from ..algorithms.oracles.multi import ClassificationSet, MultiStatus, multi
-from ..algorithms.oracles.problems import random_csc
 from ..reduction.family.family import Family, Variant
 from ..reduction.family.variants import Parameters, without_sides
 from ..reduction.formula.formula import Formula, ThreeSat

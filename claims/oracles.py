@@ -23,12 +23,12 @@ from ..algorithms.classes.finite import (
 )
 from ..algorithms.exact.arrays import check_reals, object_array
 from ..algorithms.exact.data import EmpiricalMeasure
-from ..algorithms.oracles.csc import check_costs, csc, importance_costs
-from ..algorithms.oracles.least_squares import least_squares
-from ..algorithms.oracles.lp import LpStatus, lp
-from ..algorithms.oracles.multi import ClassificationSet, MultiStatus, multi
-from ..algorithms.oracles.problems import (
-    count_operations,
+from ..algorithms.oracles import (
+    Constraint,
+    CscResult,
+    Functional,
+    LeastSquaresResult,
+    check_accuracy,
     exact_cost,
     exact_loss,
     fitted_exponent,
@@ -36,15 +36,13 @@ from ..algorithms.oracles.problems import (
     random_csc,
     random_least_squares,
     random_lp,
-)
-from ..algorithms.oracles.results import (
-    Constraint,
-    CscResult,
-    Functional,
-    LeastSquaresResult,
-    check_accuracy,
     scaled_integers,
 )
+from ..algorithms.oracles.csc import check_costs, csc, importance_costs
+from ..algorithms.oracles.least_squares import least_squares
+from ..algorithms.oracles.ledger import count_operations
+from ..algorithms.oracles.lp import LpStatus, lp
+from ..algorithms.oracles.multi import ClassificationSet, MultiStatus, multi
 from . import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim, claims_of
 from .ellipsoid import ellipsoid_lp
 

@@ -13,19 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.assumptions import checks, policy_value
+from ..algorithms.assumptions import checks
 from ..algorithms.assumptions.checks import (
     CLIPPED,
     NAMES,
     check_assumptions,
+    evaluation_closed,
+)
+from ..algorithms.assumptions.closure import (
+    COMPLETENESS,
+    complete_classes,
+    evaluation_closed_classes,
     violating_classes,
 )
-from ..algorithms.assumptions.closure import COMPLETENESS, complete_classes
 from ..algorithms.assumptions.members import Assumption
-from ..algorithms.assumptions.policy_value import (
-    evaluation_closed,
-    evaluation_closed_classes,
-)
 from ..algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
@@ -298,7 +299,7 @@ def value_complete_only() -> Separation:
     does not ask for it, since the bad policy's value is not in G_2.
     """
     return _separation(
-        [_RIGHT], [1], [_GOOD, _BAD], [0], policy_value.POLICY_VALUE, *_REALIZABLE
+        [_RIGHT], [1], [_GOOD, _BAD], [0], checks.POLICY_VALUE, *_REALIZABLE
     )
 
 
@@ -326,7 +327,7 @@ def separations() -> dict[str, Separation]:
      'only realizable', 'policy complete, values not realizable',
      'policy complete', 'policy-value complete', 'everything']
     """
-    both, complete = [_GOOD, _BAD], (policy_value.POLICY, checks.POLICY)
+    both, complete = [_GOOD, _BAD], (checks.POLICY_COMPLETE, checks.POLICY)
     return {
         "nothing": _separation([_WRONG], [1], [_BAD], [0]),
         "only values realizable": _separation([_RIGHT], [1], [_BAD], [0], checks.VALUE),
@@ -342,13 +343,7 @@ def separations() -> dict[str, Separation]:
         ),
         "policy-value complete": value_complete_only(),
         "everything": _separation(
-            [_RIGHT],
-            [1],
-            [_GOOD],
-            [0],
-            policy_value.POLICY_VALUE,
-            checks.VALUE,
-            *complete,
+            [_RIGHT], [1], [_GOOD], [0], checks.POLICY_VALUE, checks.VALUE, *complete
         ),
     }
 
@@ -379,7 +374,7 @@ SOURCE = "paper, appendix Additional Notation and Definitions"
 definitions = claims_of(SOURCE)
 FACT = f"{SOURCE}, Fact (relationship between the assumptions)"
 
-_PV, _P = policy_value.POLICY_VALUE, policy_value.POLICY
+_PV, _P = checks.POLICY_VALUE, checks.POLICY_COMPLETE
 _SMALL = {"states": 2, "actions": 2, "horizon": 3}
 
 

@@ -20,7 +20,7 @@ from ..algorithms.olive.run import olive_sampled
 from ..algorithms.olive_program.enumeration import enumerate_policies
 from ..algorithms.olive_program.program import OliveProgram
 from ..algorithms.olive_program.tiebreak import SolverTiebreak
-from ..algorithms.oracles.problems import Tally, conversions_count, wrapped
+from ..algorithms.oracles.ledger import Tally, conversions_count, wrapped
 from ..reduction.family.family import Family, Variant
 from ..reduction.formula.formula import Formula
 from ..reduction.formula.random_formula import random_ksat

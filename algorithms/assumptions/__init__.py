@@ -4,12 +4,13 @@ from .checks import (
     CLIPPED,
     NAMES,
     check_assumptions,
+    policy_completeness,
     policy_realizability,
+    policy_value_completeness,
     value_realizability,
 )
 from .closure import complete_classes
 from .members import Assumption, Counterexample
-from .policy_value import policy_completeness, policy_value_completeness
 
 __all__ = [
     "CLIPPED",

@@ -1,41 +1,44 @@
-"""Realizability, the assumptions by name, and classes that violate one.
+"""Checkers of the assumptions, by name: realizability and completeness.
 
 π* in Π and g* in G, at every level: exact for tabular and finite classes, any optimal
 policy will do. Other classes over finite observations are asked through their oracles,
-in floats. For classes that violate an assumption, complete ones are drawn and at one
-level members taken away: the right ones (realizability), or all others (completeness),
-so that they stay realizable.
+in floats. Completeness is decided exactly for tabular and finite classes: only averages
+of a g' over the hidden states of level h+1, and vectors of values of later policies,
+matter, and each is looked at once (tabular classes: docs/assumptions.md). Where there
+are too many, the answer is False if some show a violation, else None.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes import PolicyClass, PolicyClassByLevel, ValueClass, ValueClassByLevel
+from ..classes import PolicyClass, ValueClass
 from ..environments.check import as_environment, check_class
 from ..environments.finite import FiniteTruth
 from ..environments.protocol import Environment
-from ..exact.arrays import check_type
+from ..exact.arrays import check_count, check_type
 from ..exact.data import EmpiricalMeasure
 from ..oracles.csc import csc
 from ..oracles.least_squares import least_squares
-from . import policy_value
-from .closure import complete_classes, policy_class, value_class
 from .members import (
     Assumption,
     Counterexample,
+    Given,
     HiddenModel,
     Policies,
+    Row,
     Values,
     Vector,
     best,
+    evaluated,
 )
-from .policy_value import policy_completeness, policy_value_completeness
 
 _TOLERANCE = 1e-12
 
@@ -88,7 +91,7 @@ def value_at_level(
 def policy_at_level(
     environment: Environment, policy_class: PolicyClass, level: int
 ) -> bool | None:
-    """Whether an optimal policy of a level is in Π, by CSC; as `value_at_level`."""
+    """Whether an optimal policy of a level is in Π, by CSC; None: it may be."""
     data, q = _observable(environment, level)
     costs = q.max(axis=1)[:, None] - q
     found = csc(policy_class.at_level(level), data, costs, epsilon_sub=_TOLERANCE)
@@ -182,17 +185,275 @@ def _at_every_level(
     return Assumption(name, None, doubt) if doubt else Assumption(name, True, right)
 
 
+POLICY_VALUE = "policy-value-completeness"
+POLICY_COMPLETE = "policy-completeness"
+CLIPPED = "clipped-policy-value-completeness"  # ours: weaker than that
+
+_MOST_ORDERS = 5040
+
+
+def policy_value_completeness(
+    environment: Environment,
+    value_class: ValueClass,
+    policy_class: PolicyClass,
+    *,
+    clipped: bool = False,
+) -> Assumption:
+    """Check policy-value completeness (paper, appendix Additional Notation)."""
+    name = CLIPPED if clipped else POLICY_VALUE
+    model = HiddenModel.of(environment)
+    if isinstance(model, str):
+        return Assumption(name, None, model)
+    search = _Search(model, clipped)
+    for h in range(model.horizon, 0, -1):
+        following = None
+        if h < model.horizon:
+            following = Values(model, value_class, h + 1)
+        values = Values(model, value_class, h)
+        found = search.at_level(h, following, values, Policies(model, policy_class, h))
+        if found is not None:
+            return Assumption(name, False, str(found), found)
+    if search.outside is not None:
+        reason = str(search.outside)
+        if not search.doubts:
+            reason += "; of functions to [0, 1] none is missing"
+        return Assumption(name, False, reason, search.outside)
+    if search.doubts:
+        return Assumption(name, None, search.doubts[0])
+    how = ", clipped to [0, 1]," if clipped else ""
+    return Assumption(
+        name, True, f"every backup of G{how} is in G, with its policy in Π"
+    )
+
+
+class _Search:
+    """`outside`: a tabular class's first backup outside [0, 1]; `doubts`: undecided."""
+
+    def __init__(self, model: HiddenModel, clipped: bool) -> None:
+        self.model, self.clipped = model, clipped
+        self.outside: Counterexample | None = None
+        self.doubts: list[str] = []
+
+    def at_level(
+        self, h: int, following: Values | None, values: Values, policies: Policies
+    ) -> Counterexample | None:
+        for name, kind in ((f"G_{h}", values.kind), (f"Π_{h}", policies.kind)):
+            if kind not in ("tabular", "finite"):
+                self.doubts.append(f"{name} is a {kind}, neither tabular nor finite")
+        if following is None:
+            return self._backup(h, (), (), values, policies)
+        if following.kind == "tabular":
+            return self._after_tabular(h, values, policies)
+        if following.kind != "finite":
+            return None  # doubted at its own level
+        seen: set[Vector] = set()
+        for row in following.rows:
+            vector = self.model.averages(h + 1, row)
+            if vector not in seen:
+                seen.add(vector)
+                given: Given = ((h + 1, row),)
+                found = self._backup(h, vector, given, values, policies)
+                if found is not None:
+                    return found
+        return None
+
+    def _backup(
+        self, h: int, vector: Vector, given: Given, values: Values, policies: Policies
+    ) -> Counterexample | None:
+        gains = self.model.gains(h, vector)
+        found = None
+        if policies.kind in ("tabular", "finite"):
+            found = policies.lacks(best(gains), given)
+        if found is None and values.kind in ("tabular", "finite"):
+            wanted = gains.max(axis=1).tolist()
+            if self.clipped:
+                wanted = [min(v, Fraction(1)) for v in wanted]
+            found = values.lacks(wanted, given)
+            if found is not None and found.nearest is None:
+                self.outside = self.outside or found
+                found = None
+        return found
+
+    def _after_tabular(
+        self, h: int, values: Values, policies: Policies
+    ) -> Counterexample | None:
+        n = len(self.model.states(h + 1))
+        least = self.model.rewards(h).max(axis=1).min()
+        count = len(values.rows) if values.kind == "finite" else 0
+        # These ask for n + 1 functions, of which a G_h of n lacks one, clipped or not.
+        few = [(1 - least) * Fraction(i, max(1, count)) for i in range(count + 1)]
+        constants = ((c,) * n for c in (Fraction(1), *few))
+        found = self._first(h, constants, values, policies)
+        if found is not None or policies.kind != "finite":
+            return found
+        if math.factorial(n) > _MOST_ORDERS:
+            self.doubts.append(f"{n}! orders of the states of level {h + 1}: too many")
+            return None
+        orders = (
+            tuple(Fraction(i, max(1, n - 1)) for i in order)
+            for order in itertools.permutations(range(n))
+        )
+        found = self._first(h, orders, values, policies)
+        if found is None and (
+            self.model.rewards(h).any() or not self.model.moves_surely(h)
+        ):
+            self.doubts.append(
+                f"G_{h + 1} is tabular, Π_{h} is finite and lacks nothing that was "
+                f"tried, but level {h} has rewards or stochastic dynamics"
+            )
+        return found
+
+    def _first(
+        self, h: int, vectors: Iterable[Vector], values: Values, policies: Policies
+    ) -> Counterexample | None:
+        """Ask for what some functions of the hidden state need, until one lacks."""
+        owner = self.model.owner(h + 1).tolist()
+        for vector in vectors:
+            given: Given = ((h + 1, tuple(vector[s] for s in owner)),)
+            found = self._backup(h, vector, given, values, policies)
+            if found is not None:
+                return found
+        return None
+
+
+CLOSED = "closed-under-evaluation"
+
+
+def evaluation_closed(
+    environment: Environment, values: ValueClass, policies: PolicyClass
+) -> Assumption:
+    """Check that G is closed under evaluation of the policies of Π."""
+    model = HiddenModel.of(environment)
+    if isinstance(model, str):
+        return Assumption(CLOSED, None, model)
+    ahead: list[tuple[Row, Given]] = [((), ())]
+    for h in range(model.horizon, 0, -1):
+        here, chosen = Values(model, values, h), Policies(model, policies, h)
+        if not here.kind == chosen.kind == "finite":
+            return Assumption(CLOSED, None, f"G_{h} or Π_{h} is not finite")
+        for row, given in ahead:
+            gains = model.gains(h, model.averages(h + 1, row))
+            for actions in chosen.rows:
+                wanted = evaluated(gains, actions)
+                found = here.lacks(wanted, given)
+                if found is not None:
+                    return Assumption(CLOSED, False, str(found), found)
+        ahead = [(row, ((h, row),)) for row in here.rows]
+    return Assumption(CLOSED, True, "G holds the evaluations of Π")
+
+
+Vectors = dict[Vector, Given]  # With policies that attain them
+
+
+def policy_completeness(
+    environment: Environment, policy_class: PolicyClass, *, limit: int = 20_000
+) -> Assumption:
+    """Check policy completeness (paper, appendix Additional Notation)."""
+    check_count("limit", limit)
+    model = HiddenModel.of(environment)
+    if isinstance(model, str):
+        return Assumption(POLICY_COMPLETE, None, model)
+    classes = [Policies(model, policy_class, h) for h in range(1, model.horizon + 1)]
+    restricted = [h for h, c in enumerate(classes, 1) if c.kind != "tabular"]
+    if not restricted:
+        return Assumption(POLICY_COMPLETE, True, "Π is tabular at every level")
+    later: Vectors = {(): ()}
+    doubt = ""
+    for h in range(model.horizon, restricted[0] - 1, -1):
+        policies = classes[h - 1]
+        if policies.kind not in ("tabular", "finite"):
+            return Assumption(
+                POLICY_COMPLETE,
+                None,
+                f"Π_{h} is a {policies.kind}, neither tabular nor finite",
+            )
+        found = _violation(model, h, policies, later)
+        if found is not None:
+            return Assumption(POLICY_COMPLETE, False, str(found), found)
+        if h > restricted[0]:
+            later, all_of_them = _attained(model, h, policies, later, limit)
+            if not all_of_them:
+                doubt = (
+                    f"more than {limit} combinations at level {h}; no violation in "
+                    "those looked at"
+                )
+    if doubt:
+        return Assumption(POLICY_COMPLETE, None, doubt)
+    return Assumption(
+        POLICY_COMPLETE, True, "Π has a best answer to all that follows it"
+    )
+
+
+def _violation(
+    model: HiddenModel, h: int, policies: Policies, later: Mapping[Vector, Given]
+) -> Any:
+    seen: set[bytes] = set()
+    for vector, given in later.items() if policies.kind == "finite" else ():
+        allowed = best(model.gains(h, vector))
+        if allowed.tobytes() not in seen:
+            seen.add(allowed.tobytes())
+            found = policies.lacks(allowed, given)
+            if found is not None:
+                return found
+    return None
+
+
+def _attained(
+    model: HiddenModel, h: int, policies: Policies, later: Vectors, limit: int
+) -> tuple[Vectors, bool]:
+    vectors: Vectors = {}
+    looked = 0
+    for ahead, given in later.items():
+        gains = model.gains(h, ahead)
+        if policies.kind == "finite":
+            rows = policies.rows[: limit - looked]
+            for vector, i in model.followed(h, gains, rows).items():
+                vectors.setdefault(vector, ((h, tuple(rows[i].tolist())), *given))
+            if len(rows) < len(policies.rows):
+                return vectors, False
+            looked += len(rows)
+            continue
+        for vector, row in _tabular_choices(model, h, gains, limit):
+            looked += 1
+            if looked > limit:
+                return vectors, False
+            vectors.setdefault(vector, ((h, tuple(row)), *given))
+    return vectors, True
+
+
+def _tabular_choices(
+    model: HiddenModel, h: int, gains: NDArray[Any], limit: int
+) -> Iterator[tuple[Vector, list[int]]]:
+    """Vectors of all policies: products over states of the values each can have."""
+    owner = model.owner(h)
+    local = []
+    for s in range(len(model.states(h))):
+        rows = np.flatnonzero(owner == s)
+        shares = model.shares(h, s)
+        sums: dict[Fraction, tuple[int, ...]] = {Fraction(0): ()}
+        for x, p in shares:
+            sums = {
+                value + p * gain: (*actions, a)
+                for value, actions in itertools.islice(sums.items(), limit + 1)
+                for a, gain in enumerate(gains[x].tolist())
+            }
+        local.append((rows, list(sums.items())))
+    for chosen in itertools.product(*(options for _, options in local)):
+        row = np.zeros(len(owner), dtype=np.int64)
+        for (rows, _), (_, actions) in zip(local, chosen, strict=True):
+            row[rows] = actions
+        yield tuple(value for value, _ in chosen), row.tolist()
+
+
 Checker = Callable[[Environment, ValueClass, PolicyClass], Assumption]
 
 _CHECKERS: dict[str, Checker] = {
     POLICY: lambda env, _, policies: policy_realizability(env, policies),
     VALUE: lambda env, values, _: value_realizability(env, values),
-    policy_value.POLICY_VALUE: policy_value_completeness,
-    policy_value.POLICY: lambda env, _, policies: policy_completeness(env, policies),
+    POLICY_VALUE: policy_value_completeness,
+    POLICY_COMPLETE: lambda env, _, policies: policy_completeness(env, policies),
 }
 NAMES = tuple(_CHECKERS)  # The assumptions, in the order of the paper
-
-CLIPPED = policy_value.CLIPPED  # Ours: weaker than policy-value completeness
 
 _CHECKERS[CLIPPED] = partial(policy_value_completeness, clipped=True)
 
@@ -227,103 +488,3 @@ def check_assumptions(
     return {
         name: _CHECKERS[name](environment, value_class, policy_class) for name in chosen
     }
-
-
-Classes = tuple[ValueClassByLevel, PolicyClassByLevel]
-_ByLevel = TypeVar("_ByLevel", ValueClassByLevel, PolicyClassByLevel)
-
-
-def violating_classes(
-    environment: Environment, rng: np.random.Generator, name: str, *, size: int = 128
-) -> Classes:
-    """Finite classes without one assumption; ValueError where none were found.
-
-    Where ``name`` is a completeness, both realizabilities hold.
-    """
-    if name not in _CHANGES:
-        raise ValueError(f"violate: {name!r} is none of {', '.join(_CHANGES)}")
-    model = HiddenModel(environment)
-    drawn = complete_classes(environment, rng, "both", size=size)
-    for h in range(environment.horizon, 0, -1):
-        q = model.gains(h, model.optimal(h + 1))
-        for classes in _CHANGES[name](_Level(model, h, q, drawn, rng)):
-            found = check_assumptions(environment, *classes, [name])[name]
-            if found.holds is False:
-                return classes
-    raise ValueError(
-        f"violate: no classes found that violate {name} on {environment.name!r} (there "
-        "need not be any); take another seed, or more states and actions"
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Level:
-    model: HiddenModel
-    h: int
-    q: NDArray[Any]
-    drawn: Classes
-    rng: np.random.Generator
-
-    def with_values(self, rows: list[Any]) -> Classes:
-        made = value_class(self.model, self.h, rows, self.rng)
-        return _replaced(self.drawn[0], self.h, made), self.drawn[1]
-
-    def with_policies(self, rows: list[Any]) -> Classes:
-        made = policy_class(self.model, self.h, rows, self.rng)
-        return self.drawn[0], _replaced(self.drawn[1], self.h, made)
-
-
-def _without_values(at: _Level) -> Iterator[Classes]:
-    right = tuple(at.q.max(axis=1).tolist())
-    rows = [row for row in Values(at.model, at.drawn[0], at.h).rows if row != right]
-    off = right[0] / 2 if right[0] else Fraction(1, 2)
-    yield at.with_values(rows or [(off, *right[1:])])
-
-
-def _without_policies(at: _Level) -> Iterator[Classes]:
-    good = best(at.q)
-    every = np.arange(len(at.q))
-    table = Policies(at.model, at.drawn[1], at.h).rows
-    rows = [tuple(row.tolist()) for row in table if not good[every, row].all()]
-    yield at.with_policies(rows or [tuple(at.q.argmin(axis=1).tolist())])
-
-
-def _only_values(at: _Level) -> Iterator[Classes]:
-    yield at.with_values([tuple(at.q.max(axis=1).tolist())])
-
-
-def _only_policies(at: _Level) -> Iterator[Classes]:
-    model, right = at.model, tuple(at.q.argmax(axis=1).tolist())
-    values, one = at.with_policies([right])
-    yield values, one
-    # Where that is not enough, later policies that are as bad as can be in some states.
-    for _ in range(_ATTEMPTS):
-        more = one
-        ahead: Vector = ()
-        for later in range(model.horizon, at.h, -1):
-            gains = model.gains(later, ahead)
-            flags = at.rng.integers(2, size=len(model.states(later)))
-            bad = flags[model.owner(later)].astype(np.bool_)
-            row = np.where(bad, gains.argmin(axis=1), gains.argmax(axis=1))
-            ahead = model.averages(later, gains[np.arange(len(row)), row].tolist())
-            table = Policies(model, more, later).rows
-            rows = [tuple(r.tolist()) for r in (*table, row)]
-            changed = policy_class(model, later, rows, at.rng)
-            more = _replaced(more, later, changed)
-        yield values, more
-
-
-_ATTEMPTS = 20
-
-_CHANGES: dict[str, Callable[..., Iterator[Classes]]] = {
-    POLICY: _without_policies,
-    VALUE: _without_values,
-    policy_value.POLICY_VALUE: _only_values,
-    policy_value.CLIPPED: _only_values,
-    policy_value.POLICY: _only_policies,
-}
-
-
-def _replaced(classes: _ByLevel, h: int, by: Any) -> _ByLevel:
-    levels = [by if i == h else c for i, c in enumerate(classes.classes, 1)]
-    return type(classes)(levels)

@@ -1,14 +1,20 @@
-"""Finite classes that are complete: closed by construction, from the last level back.
+"""Finite classes that are complete, by construction, or that violate an assumption.
 
-Each level gets what completeness asks for, then products over the hidden states of a
-few local functions each, so that one state says nothing about the others. For Π the
-value vectors of later levels can be many: other members are halved until all fit.
+Completeness is built from the last level back: each level gets what it asks for, then
+products over the hidden states of a few local functions each, so that one state says
+nothing about the others. For Π the value vectors of later levels can be many: other
+members are halved until all fit.
+
+For classes that violate an assumption, complete ones are drawn and at one level members
+taken away: the right ones (realizability), or all others (completeness), so that they
+stay realizable.
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +27,15 @@ from ..classes import (
 )
 from ..environments.protocol import Environment
 from ..exact.arrays import check_count, object_array
-from .members import HiddenModel, Vector, best
-
-Row = tuple[Any, ...]  # A function as a table over the observable codes
+from .checks import (
+    CLIPPED,
+    POLICY,
+    POLICY_COMPLETE,
+    POLICY_VALUE,
+    VALUE,
+    check_assumptions,
+)
+from .members import HiddenModel, Policies, Row, Values, Vector, best, evaluated
 
 _GRID = 8  # Values are multiples of 1/8 of the largest allowed
 
@@ -270,3 +282,129 @@ def policy_class(
     table = np.zeros((len(rows), model.n_codes(h)), dtype=np.int64)
     table[:, model.codes(h)] = np.array(rows, dtype=np.int64)
     return FinitePolicyClass(table[rng.permutation(len(rows))], model.n_actions)
+
+
+def evaluation_closed_classes(
+    environment: Environment, rng: np.random.Generator, *, others: int = 1
+) -> tuple[ValueClassByLevel, PolicyClassByLevel]:
+    """Small finite classes, policy-value complete and closed under evaluation."""
+    check_count("others", others)
+    model = HiddenModel(environment)
+    values, policies = [], []
+    ahead: list[Row] = [()]
+    for h in range(model.horizon, 0, -1):
+        gains = [model.gains(h, model.averages(h + 1, row)) for row in ahead]
+        shape = (others, len(model.codes(h)))
+        drawn = rng.integers(model.n_actions, size=shape).tolist()
+        rows = dict.fromkeys(tuple(q.argmax(axis=1).tolist()) for q in gains)
+        rows |= dict.fromkeys(map(tuple, drawn))
+        ahead = list(
+            dict.fromkeys(
+                evaluated(q, np.array(row, dtype=np.int64))
+                for q in gains
+                for row in rows
+            )
+        )
+        values.append(value_class(model, h, ahead, rng))
+        policies.append(policy_class(model, h, list(rows), rng))
+    return ValueClassByLevel(values[::-1]), PolicyClassByLevel(policies[::-1])
+
+
+Classes = tuple[ValueClassByLevel, PolicyClassByLevel]
+_ByLevel = TypeVar("_ByLevel", ValueClassByLevel, PolicyClassByLevel)
+
+
+def violating_classes(
+    environment: Environment, rng: np.random.Generator, name: str, *, size: int = 128
+) -> Classes:
+    """Finite classes without one assumption; ValueError where none were found.
+
+    Where ``name`` is a completeness, both realizabilities hold.
+    """
+    if name not in _CHANGES:
+        raise ValueError(f"violate: {name!r} is none of {', '.join(_CHANGES)}")
+    model = HiddenModel(environment)
+    drawn = complete_classes(environment, rng, "both", size=size)
+    for h in range(environment.horizon, 0, -1):
+        q = model.gains(h, model.optimal(h + 1))
+        for classes in _CHANGES[name](_Level(model, h, q, drawn, rng)):
+            found = check_assumptions(environment, *classes, [name])[name]
+            if found.holds is False:
+                return classes
+    raise ValueError(
+        f"violate: no classes found that violate {name} on {environment.name!r} (there "
+        "need not be any); take another seed, or more states and actions"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Level:
+    model: HiddenModel
+    h: int
+    q: NDArray[Any]
+    drawn: Classes
+    rng: np.random.Generator
+
+    def with_values(self, rows: list[Any]) -> Classes:
+        made = value_class(self.model, self.h, rows, self.rng)
+        return _replaced(self.drawn[0], self.h, made), self.drawn[1]
+
+    def with_policies(self, rows: list[Any]) -> Classes:
+        made = policy_class(self.model, self.h, rows, self.rng)
+        return self.drawn[0], _replaced(self.drawn[1], self.h, made)
+
+
+def _without_values(at: _Level) -> Iterator[Classes]:
+    right = tuple(at.q.max(axis=1).tolist())
+    rows = [row for row in Values(at.model, at.drawn[0], at.h).rows if row != right]
+    off = right[0] / 2 if right[0] else Fraction(1, 2)
+    yield at.with_values(rows or [(off, *right[1:])])
+
+
+def _without_policies(at: _Level) -> Iterator[Classes]:
+    good = best(at.q)
+    every = np.arange(len(at.q))
+    table = Policies(at.model, at.drawn[1], at.h).rows
+    rows = [tuple(row.tolist()) for row in table if not good[every, row].all()]
+    yield at.with_policies(rows or [tuple(at.q.argmin(axis=1).tolist())])
+
+
+def _only_values(at: _Level) -> Iterator[Classes]:
+    yield at.with_values([tuple(at.q.max(axis=1).tolist())])
+
+
+def _only_policies(at: _Level) -> Iterator[Classes]:
+    model, right = at.model, tuple(at.q.argmax(axis=1).tolist())
+    values, one = at.with_policies([right])
+    yield values, one
+    # Where that is not enough, later policies that are as bad as can be in some states.
+    for _ in range(_ATTEMPTS):
+        more = one
+        ahead: Vector = ()
+        for later in range(model.horizon, at.h, -1):
+            gains = model.gains(later, ahead)
+            flags = at.rng.integers(2, size=len(model.states(later)))
+            bad = flags[model.owner(later)].astype(np.bool_)
+            row = np.where(bad, gains.argmin(axis=1), gains.argmax(axis=1))
+            ahead = model.averages(later, gains[np.arange(len(row)), row].tolist())
+            table = Policies(model, more, later).rows
+            rows = [tuple(r.tolist()) for r in (*table, row)]
+            changed = policy_class(model, later, rows, at.rng)
+            more = _replaced(more, later, changed)
+        yield values, more
+
+
+_ATTEMPTS = 20
+
+_CHANGES: dict[str, Callable[..., Iterator[Classes]]] = {
+    POLICY: _without_policies,
+    VALUE: _without_values,
+    POLICY_VALUE: _only_values,
+    CLIPPED: _only_values,
+    POLICY_COMPLETE: _only_policies,
+}
+
+
+def _replaced(classes: _ByLevel, h: int, by: Any) -> _ByLevel:
+    levels = [by if i == h else c for i, c in enumerate(classes.classes, 1)]
+    return type(classes)(levels)

@@ -24,6 +24,7 @@ from ..environments.finite import FiniteTruth, law
 from ..environments.protocol import Environment
 
 Vector = tuple[Fraction, ...]  # By reachable state
+Row = tuple[Any, ...]  # A function as a table over the observable codes
 
 _ZERO = Fraction(0)
 
@@ -165,6 +166,11 @@ class HiddenModel:
 def best(gains: NDArray[Any]) -> NDArray[np.bool_]:
     """Which actions attain the maximum of each row, shape as ``gains``."""
     return np.asarray(gains == gains.max(axis=1)[:, None], dtype=np.bool_)
+
+
+def evaluated(gains: NDArray[np.object_], actions: NDArray[np.int64]) -> Row:
+    """Give what a policy gains at each observable code."""
+    return tuple(gains[np.arange(len(gains)), actions].tolist())
 
 
 def _shares(

@@ -41,10 +41,10 @@ from ..olive.environments import LayeredEnvironment
 from ..olive.finite_pairs import FinitePairs
 from ..olive.parameters import theorem_parameters
 from ..olive.run import olive_sampled
+from ..oracles import Constraint, Functional
 from ..oracles.csc import csc
 from ..oracles.ledger import Ledger
 from ..oracles.lp import ValueProgram
-from ..oracles.results import Constraint, Functional
 from ..valor.algorithm import valor
 from ..valor.parameters import PracticalParameters
 from .exact import Distribution, chosen_actions, measure, pooled, roll_in, uniform

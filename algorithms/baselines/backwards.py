@@ -42,10 +42,10 @@ from ..learning.draw_classes import paths_to_states
 from ..learning.events import NewPolicies, Observer, notify
 from ..learning.metaalg import decisions, exact_cost, next_values, policy_costs
 from ..learning.problem import Frame, LearningResult, Problem
+from ..oracles import CscResult, LeastSquaresResult
 from ..oracles.csc import csc
 from ..oracles.least_squares import least_squares
 from ..oracles.ledger import evaluate, guard, unguard
-from ..oracles.results import CscResult, LeastSquaresResult
 from .parameters import BACKUP, FQI, PSDP, BatchParameters, check_batch
 
 

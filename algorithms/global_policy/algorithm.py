@@ -46,11 +46,11 @@ from ..learning.events import (
 )
 from ..learning.metaalg import EXACT_COSTS, exact_cost
 from ..learning.problem import Frame, LearningResult, Problem, Run
+from ..oracles import Constraint, Functional
 from ..oracles.csc import csc, importance_costs
 from ..oracles.ledger import evaluate, guard, unguard
 from ..oracles.lp import ValueProgram
 from ..oracles.multi import ClassificationSet, MultiResult, multi
-from ..oracles.results import Constraint, Functional
 from .parameters import GLOBAL_POLICY, GlobalPolicyParameters
 
 Policies = tuple[Any, ...]  # π̂_1, ..., π̂_H at some time; None where there is none yet

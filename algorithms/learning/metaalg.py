@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from ..environments.protocol import Environment
 from ..exact.arrays import END, object_array
 from ..exact.data import EmpiricalMeasure, pool
+from ..oracles import CscResult
 from ..oracles.csc import importance_costs
 from ..oracles.ledger import evaluate, unguard
-from ..oracles.results import CscResult
 from .events import Entered, EventFailedError, Iteration, Observer, Path, notify
 from .parameters import DfsParameters, MetaAlgParameters
 from .problem import Frame, LearningResult, Run

@@ -34,8 +34,8 @@ from ..classes.protocols import ValueClass
 from ..environments.protocol import Path, Truth
 from ..exact.arrays import Number, object_array
 from ..exact.data import EmpiricalMeasure
+from ..oracles import Functional
 from ..oracles.ledger import unguard
-from ..oracles.results import Functional
 from .events import Iteration
 from .problem import LearningResult, MonitorReport, Problem, Scope
 

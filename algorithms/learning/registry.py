@@ -14,8 +14,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..assumptions.checks import realizability, violating_classes
-from ..assumptions.closure import COMPLETENESS, complete_classes
+from ..assumptions.checks import realizability
+from ..assumptions.closure import COMPLETENESS, complete_classes, violating_classes
 from ..classes import (
     FinitePolicyClass,
     FiniteValueClass,

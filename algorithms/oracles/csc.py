@@ -22,9 +22,7 @@ from ..classes.linear import LinearPolicyClass
 from ..classes.protocols import Observations, Policy, PolicyClass
 from ..exact.arrays import check_actions, check_reals, reject
 from ..exact.data import EmpiricalMeasure
-from .csc_hard import minimise_learned, minimise_linear
-from .ledger import data_rows, oracle
-from .results import (
+from . import (
     Attained,
     CscResult,
     answer_of,
@@ -36,6 +34,8 @@ from .results import (
     summation_bound,
     support,
 )
+from .csc_hard import minimise_learned, minimise_linear
+from .ledger import data_rows, oracle
 
 _CHUNK = 1 << 22  # entries of the members × observations table held at a time
 

@@ -21,14 +21,7 @@ from ..classes.learned import LearnedPolicy, LearnedPolicyClass, Learner, Predic
 from ..classes.linear import LinearPolicy, LinearPolicyClass
 from ..exact.arrays import single_threaded
 from ..exact.data import EmpiricalMeasure
-from .results import (
-    CscResult,
-    group_costs,
-    largest_group,
-    magnitude,
-    summation_bound,
-    support,
-)
+from . import CscResult, group_costs, largest_group, magnitude, summation_bound, support
 
 _SCHEDULES = ((8.0,), (1.0, 4.0, 16.0, 64.0))
 """Sharpness of the softmax policies, for scores of size 1: none is best always."""

@@ -37,19 +37,23 @@ from ..classes.linear import KernelBall, KernelFunction, LinearValueClass
 from ..classes.protocols import Observations, ValueClass, ValueFunction
 from ..exact.arrays import check_reals
 from ..exact.data import EmpiricalMeasure, Field
-from .ledger import OracleOnly, oracle, unguard
-from .lp_polyhedral import LinearForm, PolyhedralProgram, TabularForm
-from .results import (
+from . import (
     Attained,
     Constraint,
     Functional,
-    LpQuestion,
-    LpResult,
-    LpStatus,
     Number,
     answer_of,
     check_accuracy,
     summation_bound,
+)
+from .ledger import OracleOnly, oracle, unguard
+from .lp_polyhedral import (
+    LinearForm,
+    LpQuestion,
+    LpResult,
+    LpStatus,
+    PolyhedralProgram,
+    TabularForm,
 )
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Linear programs over tabular and linear value classes.
+"""Linear programs over value classes: question, result; tabular and linear classes.
 
 HiGHS proposes a point and multipliers in float64. The violation is recomputed here, and
 weak duality over the box bounds the optimum, rounding included,
@@ -9,9 +9,11 @@ with y_i ≥ 0 at upper limits and ≤ 0 at lower ones; a negative bound for c =
 infeasibility. Where a certificate misses what was asked, rationals decide.
 """
 
+import enum
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,38 +26,128 @@ from ...solvers.outcome import Status
 from ..classes.finite import TabularValue, TabularValueClass
 from ..classes.linear import FeatureMap, LinearValue, LinearValueClass
 from ..classes.protocols import ValueFunction
-from .results import Constraint, Functional, LpQuestion, LpResult, summation_bound
+from . import Constraint, Functional, summation_bound
+
+
+class LpStatus(enum.Enum):
+    """Whether a linear program over a class has a solution."""
+
+    OPTIMAL = "optimal"
+    INFEASIBLE = "infeasible"
+    """No function of the class meets the constraints; proved."""
+
+
+@dataclass(frozen=True)
+class LpResult:
+    """Result of a linear program over value functions.
+
+    Attributes
+    ----------
+    status
+        OPTIMAL, or INFEASIBLE as an answer of its own.
+    function, value
+        A value function and the objective there; None when infeasible.
+    suboptimality
+        Certified bound on the distance of `value` from the optimum; 0 when infeasible.
+    violation
+        Certified bound on the largest violation of a constraint.
+    epsilon_sub, epsilon_feas
+        What was asked for.
+    iterations
+        Simplex or ellipsoid iterations, or members enumerated.
+    operations
+        Basic operations, where the method counts them, else None.
+    exact, exact_value
+        Whether found and checked in rationals, and `value` there; then `suboptimality`
+        and `violation` are 0 for the function's ``exact`` values.
+    """
+
+    status: LpStatus
+    function: ValueFunction | None
+    value: float | None
+    suboptimality: float
+    violation: float
+    epsilon_sub: float
+    epsilon_feas: float
+    iterations: int
+    operations: int | None = None
+    exact: bool = False
+    exact_value: Fraction | None = None
+
+    @classmethod
+    def infeasible(
+        cls, epsilon_sub: float, epsilon_feas: float, iterations: int, **more: Any
+    ) -> Self:
+        """Answer that no function of the class meets the constraints."""
+        asked = epsilon_sub, epsilon_feas
+        none = LpStatus.INFEASIBLE, None, None, 0.0, 0.0
+        return cls(*none, *asked, iterations, **more)
+
+    @property
+    def feasible(self) -> bool:
+        """Whether a function was found."""
+        return self.status is LpStatus.OPTIMAL
+
+    @property
+    def honoured(self) -> bool:
+        """Whether both accuracies are certified to be as asked."""
+        return (
+            self.suboptimality <= self.epsilon_sub
+            and self.violation <= self.epsilon_feas
+        )
+
+
+@dataclass(frozen=True)
+class LpQuestion:
+    """What a linear program over a class is asked, besides its constraints."""
+
+    objective: Functional
+    maximise: bool
+    epsilon_sub: float  # Accuracies asked for, positive
+    epsilon_feas: float
+    exact: bool  # Answer in rationals whatever the accuracies are
+
+    @property
+    def sign(self) -> float:
+        """1 to maximise, -1 to minimise."""
+        return 1.0 if self.maximise else -1.0
+
+    def optimum(
+        self,
+        function: ValueFunction,
+        value: float | Fraction,
+        iterations: int,
+        suboptimality: float = 0.0,
+        violation: float = 0.0,
+        operations: int | None = None,
+    ) -> LpResult:
+        """Answer with a function; a Fraction as its value was found exactly."""
+        return LpResult(
+            LpStatus.OPTIMAL,
+            function,
+            float(value),
+            suboptimality,
+            violation,
+            self.epsilon_sub,
+            self.epsilon_feas,
+            iterations,
+            operations,
+            isinstance(value, Fraction),
+            value if isinstance(value, Fraction) else None,
+        )
+
+    def infeasible(self, iterations: int, *, exact: bool = False) -> LpResult:
+        """Answer that no function of the class meets the constraints."""
+        return LpResult.infeasible(
+            self.epsilon_sub, self.epsilon_feas, iterations, exact=exact
+        )
+
 
 ExactRow = tuple[list[int], list[Fraction]]  # indices and coefficients of a row over z
 
 
-class Form(Protocol):
-    """A class of value functions as a polyhedron."""
-
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-
-    def rows(self, functionals: Sequence[Functional]) -> csr_matrix:
-        """One row a functional, over z."""
-
-    def exact_row(self, functional: Functional) -> ExactRow:
-        """Write the same row in rationals."""
-
-    def range_rows(self, functionals: Sequence[Functional]) -> csr_matrix:
-        """Rows that must lie in [0, 1] besides those given out before."""
-
-    def exact_range_rows(self) -> list[ExactRow]:
-        """All rows that must lie in [0, 1], in the order given out."""
-
-    def member(self, z: NDArray[np.float64]) -> ValueFunction:
-        """Build the member that z represents; z lies in the box."""
-
-    def exact_member(self, z: Sequence[Fraction]) -> ValueFunction:
-        """Build the member that a rational z represents."""
-
-
 class TabularForm:
-    """z is the table of values."""
+    """Values in [0, 1] at codes: z is the table."""
 
     def __init__(self, value_class: TabularValueClass) -> None:
         self._size = value_class.n_observations
@@ -64,16 +156,12 @@ class TabularForm:
 
     def rows(self, functionals: Sequence[Functional]) -> csr_matrix:
         """Coefficients at the codes, repeated ones added up."""
-        lengths = [len(f) for f in functionals]
-        empty = np.zeros(0)
-        indices = np.concatenate(
-            [empty.astype(np.int64), *(f.observations for f in functionals)]
-        )
-        data = np.concatenate([empty, *(f.coefficients for f in functionals)])
-        pointers = np.cumsum([0, *lengths])
-        matrix = csr_matrix(
-            (data, indices, pointers), shape=(len(functionals), self._size)
-        )
+        none = np.zeros(0)
+        codes = [none.astype(np.int64), *(f.observations for f in functionals)]
+        data = np.concatenate([none, *(f.coefficients for f in functionals)])
+        pointers = np.cumsum([0, *map(len, functionals)])
+        entries = data, np.concatenate(codes), pointers
+        matrix = csr_matrix(entries, shape=(len(functionals), self._size))
         matrix.sum_duplicates()
         return matrix
 
@@ -100,7 +188,11 @@ class TabularForm:
 
 
 class LinearForm:
-    """z is θ; unless unclipped, values at the observations are rows within [0, 1]."""
+    """z is θ; unless unclipped, values at the observations are rows within [0, 1].
+
+    `rows` are of functionals over z, `range_rows` those that must lie in [0, 1] besides
+    those given out before, `exact_range_rows` all of them, in the same order.
+    """
 
     def __init__(self, value_class: LinearValueClass) -> None:
         self._clipped = value_class.clipped
@@ -168,6 +260,9 @@ class LinearForm:
         return LinearValue(theta, self._features, tuple(z), self._clipped)
 
 
+Form = TabularForm | LinearForm
+
+
 def stack(parts: Sequence[csr_matrix]) -> csr_matrix:
     """Stack sparse matrices on top of each other."""
     return csr_matrix(vstack(parts, format="csr"))
@@ -178,6 +273,7 @@ class PolyhedralProgram:
 
     def __init__(self, form: Form) -> None:
         self._form = form
+        self._box = np.maximum(np.abs(form.lower), np.abs(form.upper))
         self._constraints: list[Constraint] = []
         self._pending: list[Constraint] = []
         self._matrix = csr_matrix((0, len(form.lower)))
@@ -247,8 +343,7 @@ class PolyhedralProgram:
         """Value, suboptimality, violation of a point, for maximisation of ``costs``."""
         activity = self._matrix @ z
         excess = np.maximum(self._low - activity, activity - self._high)
-        box = np.maximum(np.abs(self._form.lower), np.abs(self._form.upper))
-        width = abs(self._matrix) @ box
+        width = abs(self._matrix) @ self._box
         limits = np.abs(np.stack([self._low, self._high]))
         limits = np.where(np.isfinite(limits), limits, 0.0).max(axis=0)
         rounding = summation_bound(len(z), 1.0) * (width + limits)
@@ -260,7 +355,7 @@ class PolyhedralProgram:
         violation = float(excess[~self._is_range].max(initial=0.0)) + moved
         bound, doubt = self._dual_bound(costs, multipliers)
         value = float(costs @ z)
-        doubt += summation_bound(len(z), float(np.abs(costs) @ box))
+        doubt += summation_bound(len(z), float(np.abs(costs) @ self._box))
         lost = max(0.0, bound - value) + doubt + clipped * objective.size
         return value, lost, violation
 
@@ -274,9 +369,8 @@ class PolyhedralProgram:
         reduced = costs - self._matrix.T @ y
         low, high = self._form.lower, self._form.upper
         bound = float(y @ side) + float(np.maximum(reduced * low, reduced * high).sum())
-        box = np.maximum(np.abs(low), np.abs(high))
         mass = float(np.abs(y) @ np.abs(side))
-        mass += float((np.abs(costs) + abs(self._matrix).T @ np.abs(y)) @ box)
+        mass += float((np.abs(costs) + abs(self._matrix).T @ np.abs(y)) @ self._box)
         return bound, summation_bound(len(y) + len(costs), mass)
 
     def _refuted(self) -> bool:
@@ -290,8 +384,7 @@ class PolyhedralProgram:
         high = np.r_[self._high[has_high], np.full(len(has_low), np.inf)]
         elastic = csr_matrix(hstack([rows, csr_matrix(relax[:, None])], format="csr"))
         limits = np.r_[self._high[has_high], self._low[has_low]]
-        box = np.maximum(np.abs(self._form.lower), np.abs(self._form.upper))
-        most = float((abs(rows) @ box + np.abs(limits)).max()) + 1.0
+        most = float((abs(rows) @ self._box + np.abs(limits)).max()) + 1.0
         engine = ArrayLp(np.r_[self._form.lower, 0.0], np.r_[self._form.upper, most])
         engine.add_rows(elastic, low, high)
         outcome = engine.solve(np.r_[np.zeros(columns), 1.0], maximise=False)
@@ -330,18 +423,14 @@ class PolyhedralProgram:
             session.add_row(indices, coefficients, ">=", 0)
             session.add_row(indices, coefficients, "<=", 1)
         for constraint in self._constraints[constraints:]:
-            _add_exactly(session, self._form, constraint)
+            row = self._form.exact_row(constraint.functional)
+            lower, upper = constraint.lower, constraint.upper
+            if lower is not None and lower == upper:
+                session.add_row(*row, "==", Fraction(lower))
+                continue
+            if lower is not None:
+                session.add_row(*row, ">=", Fraction(lower))
+            if upper is not None:
+                session.add_row(*row, "<=", Fraction(upper))
         self._in_session = [len(rows), len(self._constraints)]
         return session
-
-
-def _add_exactly(session: LpSession, form: Form, constraint: Constraint) -> None:
-    indices, coefficients = form.exact_row(constraint.functional)
-    lower, upper = constraint.lower, constraint.upper
-    if lower is not None and upper is not None and lower == upper:
-        session.add_row(indices, coefficients, "==", Fraction(lower))
-        return
-    if lower is not None:
-        session.add_row(indices, coefficients, ">=", Fraction(lower))
-    if upper is not None:
-        session.add_row(indices, coefficients, "<=", Fraction(upper))

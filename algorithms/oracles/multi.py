@@ -30,30 +30,29 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
+from ...solvers.lp.highs import ArrayLp
+from ...solvers.lp.lp import LpSession
 from ...solvers.model.model import LinearModel, Row, integer_row
 from ...solvers.outcome import Status
 from ..classes.finite import FinitePolicyClass, TabularPolicy, TabularPolicyClass
 from ..classes.protocols import PolicyClass
 from ..exact.data import EmpiricalMeasure
+from . import check_accuracy
 from .csc import csc
 from .ledger import oracle
 from .multi_data import (
     ClassificationSet,
+    CscOracle,
     InfeasibilityCertificate,
     MultiResult,
     MultiStatus,
-    Problem,
-)
-from .multi_mixtures import (
-    CscOracle,
     Priced,
     Pricing,
-    column_generation,
-    multiplicative_weights,
-    round_bound,
+    Problem,
 )
-from .results import check_accuracy
 
 __all__ = [
     "METHODS",
@@ -66,6 +65,211 @@ __all__ = [
     "multi",
     "round_bound",
 ]
+
+WEIGHTS = "multiplicative-weights"
+
+
+def round_bound(
+    n_sets: int, spread: float, epsilon_feas: float, accuracy: float
+) -> int:
+    """Bound the rounds, a CSC call each, that reach ε_feas if it can be."""
+    if not 0 <= accuracy < epsilon_feas:
+        raise ValueError(f"accuracy: {accuracy} is not in [0, {epsilon_feas})")
+    ratio = spread / (epsilon_feas - accuracy)
+    return max(1, math.ceil(ratio * ratio * math.log(n_sets) / 2))
+
+
+def multiplicative_weights(pricing: Pricing, max_calls: int) -> MultiResult:
+    """Run until a certificate ends it, or the bound or the limit is reached."""
+    count, spread = len(pricing.problem), pricing.problem.spread
+    rounds = round_bound(count, spread, pricing.epsilon_feas, pricing.accuracy)
+    rate = 0.0
+    if count > 1 and spread > 0:
+        rate = math.sqrt(8 * math.log(count) / rounds) / spread
+    total: NDArray[Any] = np.zeros(count, dtype=object if pricing.is_exact else float)
+    members: dict[bytes, Priced] = {}
+    times: dict[bytes, int] = {}
+    done = min(rounds, max_calls)
+    for t in range(1, done + 1):
+        weights = _weights(rate * total.astype(np.float64))
+        found = pricing.price(weights)
+        if found.bound > 0:
+            return pricing.infeasible(found, WEIGHTS, call_bound=rounds)
+        total = total + found.excess
+        members.setdefault(found.key, found)
+        times[found.key] = times.get(found.key, 0) + 1
+        if t < done and float(max(total)) / t > pricing.epsilon_feas:
+            continue
+        reason = "the CSC oracle did not honour its accuracy"
+        if t == max_calls < rounds:
+            reason = f"limit of {max_calls} CSC calls; the theorem allows {rounds}"
+        answer = pricing.feasible(
+            list(members.values()),
+            [Fraction(n, t) for n in times.values()],
+            WEIGHTS,
+            call_bound=rounds,
+            reason=reason,
+        )
+        if answer.feasible:
+            break
+    return answer
+
+
+def _weights(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    raised = np.exp(scores - scores.max())
+    found: NDArray[np.float64] = raised / raised.sum()
+    return found
+
+
+COLUMNS = "column-generation"
+
+SMOOTHING = 0.7  # share of the best weights so far in the weights of the next CSC call
+
+
+class FloatMaster:
+    """The dual program, growing, in HiGHS.
+
+    `add` takes a policy by its excesses, shape (J,); `solve` gives mixture weights (sum
+    1) and λ, None where the engine fails.
+    """
+
+    def __init__(self, n_sets: int, magnitude: float) -> None:
+        self._scale = magnitude or 1.0
+        lower = np.r_[np.zeros(n_sets), -1.0]
+        self._lp = ArrayLp(lower, np.ones(n_sets + 1))
+        ones = csr_matrix(np.r_[np.ones(n_sets), 0.0][None, :])
+        self._lp.add_rows(ones, np.ones(1), np.ones(1))
+        self._costs = np.r_[np.zeros(n_sets), 1.0]
+
+    def add(self, excess: NDArray[Any]) -> None:
+        """Add a policy."""
+        row = np.r_[excess.astype(np.float64) / self._scale, -1.0]
+        self._lp.add_rows(csr_matrix(row[None, :]), np.zeros(1), np.full(1, np.inf))
+
+    def solve(self) -> tuple[list[Fraction], NDArray[Any]] | None:
+        """Solve; weights are the multipliers, negative ones cut off."""
+        outcome = self._lp.solve(self._costs, maximise=True)
+        if outcome.values is None or outcome.multipliers is None:
+            return None
+        shares = np.maximum(-outcome.multipliers[1:], 0)
+        weights = np.maximum(outcome.values[:-1], 0)
+        if shares.sum() <= 0 or weights.sum() <= 0:
+            return None
+        rational = [Fraction(w) for w in shares.tolist()]
+        total = sum(rational)
+        return [w / total for w in rational], weights / weights.sum()
+
+
+class ExactMaster:
+    """The same in rationals."""
+
+    def __init__(self, n_sets: int, magnitude: Fraction) -> None:
+        model = LinearModel("weights of data sets", maximise=True)
+        self._weights = [model.add_variable(f"λ{j}", 0, 1) for j in range(n_sets)]
+        self._value = model.add_variable("s", -magnitude, magnitude)
+        model.add_row(self._weights, [1] * n_sets, "==", 1)
+        model.set_objective([self._value], [1], maximise=True)
+        self._session = LpSession(model)
+
+    def add(self, excess: NDArray[Any]) -> None:
+        """Add a policy."""
+        indices = [*self._weights, self._value]
+        coefficients = [*map(Fraction, excess.tolist()), Fraction(-1)]
+        self._session.add_row(indices, coefficients, ">=", 0)
+
+    def solve(self) -> tuple[list[Fraction], NDArray[Any]] | None:
+        """Solve exactly; the multipliers of the policies sum to 1 in size."""
+        outcome = self._session.solve(exact=True)
+        if outcome.values is None or outcome.multipliers is None:
+            return None
+        shares = [abs(Fraction(y)) for y in outcome.multipliers[1:]]
+        total = sum(shares)
+        values = [Fraction(v) for v in outcome.values[:-1]]
+        weights: NDArray[Any] = np.array(values, dtype=object)
+        return [w / total for w in shares], weights
+
+
+class ColumnGeneration:
+    """A run of column generation: the policies found so far, and the program over them.
+
+    Weights priced lie between the program's and those of the best bound so far (Wentges
+    1997): several times fewer calls. A policy known already is followed by a call with
+    the program's own weights.
+    """
+
+    def __init__(self, pricing: Pricing, max_calls: int) -> None:
+        self._pricing, self._max_calls = pricing, max_calls
+        self._members: list[Priced] = []
+        self._keys: set[bytes] = set()
+        self._magnitude = 2 * (1 + Fraction(pricing.problem.magnitude))
+        self._in_rationals = False
+        self._master = self._new_master()
+
+    def run(self) -> MultiResult:
+        """Run until a certificate ends it, or the limit is reached."""
+        count = len(self._pricing.problem)
+        best = found = self._pricing.price(np.full(count, 1 / count))
+        at_optimum = False
+        while True:
+            if found.bound > 0:
+                return self._pricing.infeasible(found, COLUMNS, operations=None)
+            if found.bound > best.bound:
+                best = found
+            known = found.key in self._keys
+            reason = ""
+            if not known:
+                self._add(found)
+            elif at_optimum and self._in_rationals:
+                reason = "the CSC oracle did not honour its accuracy"
+            elif at_optimum:
+                self._go_exact()
+            if self._pricing.calls >= self._max_calls:
+                reason = reason or f"limit of {self._max_calls} CSC calls"
+            shares, weights = self._solve()
+            answer = self._pricing.feasible(
+                self._members, shares, COLUMNS, operations=None, reason=reason
+            )
+            if answer.feasible or reason:
+                return answer
+            at_optimum = known or best.weights is None
+            if not at_optimum and best.weights is not None:
+                weights = self._between(best.weights, weights)
+            found = self._pricing.price(weights)
+
+    def _between(self, best: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
+        mixed = SMOOTHING * best.astype(np.float64)
+        mixed += (1 - SMOOTHING) * weights.astype(np.float64)
+        found: NDArray[np.float64] = mixed / mixed.sum()
+        return found
+
+    def _solve(self) -> tuple[list[Fraction], NDArray[Any]]:
+        solved = self._master.solve()
+        if solved is None and not self._in_rationals:
+            self._go_exact()
+            solved = self._master.solve()
+        if solved is None:
+            raise RuntimeError("a feasible, bounded linear program has no solution")
+        return solved
+
+    def _add(self, found: Priced) -> None:
+        self._members.append(found)
+        self._keys.add(found.key)
+        self._master.add(found.excess)
+
+    def _new_master(self) -> FloatMaster | ExactMaster:
+        count = len(self._pricing.problem)
+        if self._in_rationals:
+            return ExactMaster(count, self._magnitude)
+        return FloatMaster(count, float(self._magnitude))
+
+    def _go_exact(self) -> None:
+        self._pricing.go_exact()
+        self._in_rationals = True
+        self._master = self._new_master()
+        members, self._members, self._keys = self._members, [], set()
+        for member in members:
+            self._add(self._pricing.evaluate(member.policy))
+
 
 METHOD = "deterministic"
 
@@ -80,7 +284,7 @@ def deterministic(
         raise ValueError(
             f"method: no deterministic form for {type(policy_class).__name__}"
         )
-    relaxed = column_generation(pricing, max_calls)
+    relaxed = ColumnGeneration(pricing, max_calls).run()
     if relaxed.status is MultiStatus.INFEASIBLE:
         return replace(relaxed, method=METHOD, nodes=0)
     if relaxed.policy is not None:
@@ -243,7 +447,7 @@ def multi(
         return deterministic(policy_class, pricing, max_calls, time_limit)
     if method == "multiplicative-weights":
         return multiplicative_weights(pricing, max_calls)
-    return column_generation(pricing, max_calls)
+    return ColumnGeneration(pricing, max_calls).run()
 
 
 def solve_disjoint(pricing: Pricing) -> MultiResult:
@@ -263,4 +467,4 @@ def solve_disjoint(pricing: Pricing) -> MultiResult:
     if again.bound > 0:
         return pricing.infeasible(again, "disjoint")
     # Nothing was certain: the best for equal weights was not best for the set.
-    return column_generation(pricing, pricing.calls + 100 * count)
+    return ColumnGeneration(pricing, pricing.calls + 100 * count).run()

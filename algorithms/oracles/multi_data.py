@@ -4,15 +4,15 @@ With z(x, a) = 1 where π(x) = a, on the S distinct observations of all data set
 
     cost_j(π) = Σ_{x,a} M_j(x, a) z(x, a),   M_j(x, a) = Σ_{i: x_i = x} p_i c_i(a),
 
-so a weighted sum of the data sets is one CSC problem on S observations. In float64 with
-a stated error, or in rationals.
+so a weighted sum of the data sets is one CSC problem on S observations, which `Pricing`
+asks the CSC oracle. In float64 with a stated error, or in rationals.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -21,11 +21,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
-from ..classes.protocols import MixedPolicy, PolicyClass
+from ..classes.protocols import MixedPolicy, Policy, PolicyClass
 from ..exact.arrays import object_array
 from ..exact.data import EmpiricalMeasure
+from . import (
+    CscResult,
+    Number,
+    largest_group,
+    magnitude,
+    scaled_integers,
+    summation_bound,
+)
 from .csc import check_costs
-from .results import Number, largest_group, magnitude, scaled_integers, summation_bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,26 +69,26 @@ class InfeasibilityCertificate:
 class MultiResult:
     """Result of multi-data-set classification."""
 
-    status: MultiStatus  # See `MultiStatus`
-    # The mixture found; with UNKNOWN the best one known, if any; None when infeasible
-    policy: MixedPolicy | None
-    # Its average cost on each data set, float64, shape (J,); None without policy
-    costs: NDArray[np.float64] | None
-    # Certified bound on the largest excess of a cost over its limit, at least 0; 0 when
-    # infeasible, infinite without policy and certificate
-    violation: float
-    # Proof of infeasibility, where there is one
-    certificate: InfeasibilityCertificate | None
-    # Whether the status is proved. Only the infeasibility of a deterministic problem
-    # with a feasible mixture can be an engine's unproved word.
-    proved: bool
+    status: MultiStatus
+    method: str  # Which method gave the answer
     epsilon_feas: float  # What was asked for
     calls: int  # CSC calls made
-    # Most CSC calls that the method's theorem allows; None without one
-    call_bound: int | None
     # Basic operations, CSC calls included; None where an engine is involved
     operations: int | None
-    method: str  # Which method gave the answer
+    # The mixture found; with UNKNOWN the best one known, if any; None when infeasible
+    policy: MixedPolicy | None = None
+    # Its average cost on each data set, float64, shape (J,); None without policy
+    costs: NDArray[np.float64] | None = None
+    # Certified bound on the largest excess of a cost over its limit, at least 0; 0 when
+    # infeasible, infinite without policy and certificate
+    violation: float = 0.0
+    # Proof of infeasibility, where there is one
+    certificate: InfeasibilityCertificate | None = None
+    # Whether the status is proved. Only the infeasibility of a deterministic problem
+    # with a feasible mixture can be an engine's unproved word.
+    proved: bool = True
+    # Most CSC calls that the method's theorem allows; None without one
+    call_bound: int | None = None
     # Branch-and-bound nodes of the deterministic form, else None
     nodes: int | None = None
     # The violation as a rational, where costs were added up exactly
@@ -174,12 +181,10 @@ class Problem:
     @cached_property
     def spread(self) -> float:
         """R ≥ max_j (cost_j(π) - U_j) - min_j (cost_j(π) - U_j) for every π."""
-        pairs = zip(self.costs, self.limits, strict=True)
-        highs, lows = [], []
-        for costs, limit in pairs:
-            highs.append(float(Fraction(costs.max()) - limit))
-            lows.append(float(Fraction(costs.min()) - limit))
-        return (max(highs) - min(lows)) * (1 + 1e-12)
+        pairs = list(zip(self.costs, self.limits, strict=True))
+        high = max(float(Fraction(costs.max()) - limit) for costs, limit in pairs)
+        low = min(float(Fraction(costs.min()) - limit) for costs, limit in pairs)
+        return (high - low) * (1 + 1e-12)
 
     @property
     def magnitude(self) -> float:
@@ -296,25 +301,23 @@ class ExactTables:
         k = self._problem.n_actions
         chosen = np.zeros(len(actions) * k, dtype=np.bool_)
         chosen[np.arange(len(actions)) * k + actions] = True
-        found = []
-        for (places, numbers, unit), limit in zip(
-            self._rows, self._problem.limits, strict=True
-        ):
-            found.append(sum(numbers[chosen[places]].tolist()) * unit - limit)
-        return object_array(found)
+        rows = zip(self._rows, self._problem.limits, strict=True)
+        return object_array(
+            [
+                sum(numbers[chosen[places]].tolist()) * unit - limit
+                for (places, numbers, unit), limit in rows
+            ]
+        )
 
     def combined(self, weights: NDArray[Any]) -> NDArray[Any]:
         """As in `FloatTables`, for Fractions (or floats, taken as they are)."""
         k, size = self._problem.n_actions, len(self._problem.measure)
-        scales = [
-            Fraction(w) * unit
-            for w, (_, _, unit) in zip(weights, self._rows, strict=True)
-        ]
+        rows = zip(weights, self._rows, strict=True)
+        scales = [Fraction(w) * unit for w, (_, _, unit) in rows]
         factors, common = scaled_integers(object_array(scales))
         total = np.zeros(size * k, dtype=object)
-        for factor, (places, numbers, _) in zip(
-            factors.tolist(), self._rows, strict=True
-        ):
+        pairs = zip(factors.tolist(), self._rows, strict=True)
+        for factor, (places, numbers, _) in pairs:
             if factor:
                 total[places] += factor * numbers
         costs = [Fraction(size * v) * common for v in total.tolist()]
@@ -331,3 +334,159 @@ class ExactTables:
             (places.tolist(), [v * unit for v in numbers.tolist()])
             for places, numbers, unit in self._rows
         ]
+
+
+ROUNDING_SHARE = 1 / 64
+"""Share of ε_feas that rounding may take before costs are added up exactly."""
+
+ACCURACY_SHARE = 1 / 8  # share of ε_feas that is asked of every CSC call
+
+
+CscOracle = Callable[..., CscResult]  # called as `csc` is
+
+
+@dataclass(frozen=True, eq=False)
+class Priced:
+    """A policy found for some weights."""
+
+    policy: Policy  # The policy
+    key: bytes  # Its actions at the observations of the problem, as bytes
+    excess: NDArray[Any]  # cost_j(π) - U_j, shape (J,): float64, or Fractions
+    # Lower bound on the weighted excess over the class, rounding included
+    bound: float | Fraction = -np.inf
+    # The weights it was found for; None if it was only measured
+    weights: NDArray[Any] | None = None
+
+
+class Pricing:
+    """The CSC oracle on weighted sums of data sets; counts calls and operations."""
+
+    def __init__(
+        self,
+        policy_class: PolicyClass,
+        problem: Problem,
+        oracle: CscOracle,
+        epsilon_feas: float,
+    ) -> None:
+        self._policy_class = policy_class
+        self._oracle = oracle
+        self.problem, self.epsilon_feas = problem, epsilon_feas
+        self.accuracy = epsilon_feas * ACCURACY_SHARE
+        self.tables: FloatTables | ExactTables = problem.rationals
+        if not problem.has_fractions:
+            floats = problem.floats
+            if floats.error <= epsilon_feas * ROUNDING_SHARE:
+                self.tables = floats
+        self.calls = 0
+        self.operations = problem.rows * problem.n_actions
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether costs are added up in rationals."""
+        return isinstance(self.tables, ExactTables)
+
+    def go_exact(self) -> None:
+        """Add up in rationals from now on."""
+        self.tables = self.problem.rationals
+
+    def price(self, weights: NDArray[Any]) -> Priced:
+        """Find a policy of nearly least excess for weights λ (J,): one CSC call."""
+        if not self.is_exact:
+            weights = weights.astype(np.float64)
+        costs = self.tables.combined(weights)
+        found = self._oracle(
+            self._policy_class, self.problem.measure, costs, epsilon_sub=self.accuracy
+        )
+        self.calls += 1
+        self.operations += found.operations + 2 * self.tables.operations
+        limit = self.tables.combined_limit(weights)
+        bound: float | Fraction
+        if self.is_exact:
+            cost = found.exact_cost
+            cost = Fraction(found.cost) if cost is None else cost
+            bound = cost - Fraction(found.suboptimality) - limit
+        else:
+            # Weights that sum to a little more than 1 are allowed for.
+            rounding = 1.01 * self.tables.error
+            bound = float(found.cost - found.suboptimality - limit) - rounding
+        return replace(self.evaluate(found.policy), bound=bound, weights=weights)
+
+    def evaluate(self, policy: Policy) -> Priced:
+        """Measure a policy on every data set."""
+        actions = np.asarray(policy(self.problem.measure.observations), dtype=np.int64)
+        return Priced(policy, actions.tobytes(), self.tables.excess(actions))
+
+    def mixture_excess(
+        self, members: Sequence[Priced], weights: Sequence[Fraction]
+    ) -> tuple[NDArray[Any], float | Fraction]:
+        """Excess of a mixture, and a certified bound on the largest."""
+        if self.is_exact:
+            total: NDArray[Any] = np.zeros(len(self.problem), dtype=object)
+            for member, weight in zip(members, weights, strict=True):
+                total = total + weight * member.excess
+            return total, max(total.tolist())
+        shares = np.array([float(w) for w in weights])
+        floats = np.stack([m.excess for m in members])
+        excess = shares @ floats
+        terms = len(members) + 4
+        size = max(1.0, float(np.abs(floats).max()))
+        error = self.tables.error * 1.01 + summation_bound(terms, size)
+        return excess, float(excess.max()) + error
+
+    def feasible(
+        self,
+        members: Sequence[Priced],
+        weights: Sequence[Fraction],
+        method: str,
+        *,
+        reason: str = "",
+        **more: Any,
+    ) -> MultiResult:
+        """Answer with a mixture: FEASIBLE if ε_feas is certified, else UNKNOWN."""
+        kept = [i for i, w in enumerate(weights) if w > 0]
+        members, weights = [members[i] for i in kept], [weights[i] for i in kept]
+        excess, worst = self.mixture_excess(members, weights)
+        within = worst <= self.epsilon_feas
+        status = MultiStatus.FEASIBLE if within else MultiStatus.UNKNOWN
+        violation = max(worst, 0)
+        costs = np.array(
+            [float(e + u) for e, u in zip(excess, self.problem.limits, strict=True)]
+        )
+        mixed = MixedPolicy(
+            tuple(m.policy for m in members), tuple(weights), self.problem.n_actions
+        )
+        return self._answer(
+            status,
+            method,
+            policy=mixed,
+            costs=costs,
+            violation=_rounded_up(violation),
+            exact_violation=Fraction(violation) if self.is_exact else None,
+            reason="" if within else reason,
+            **more,
+        )
+
+    def infeasible(self, found: Priced, method: str, **more: Any) -> MultiResult:
+        """Answer that there is none, which the bound of `found` proves."""
+        if found.weights is None or not found.bound > 0:
+            raise ValueError("found: its bound proves nothing")
+        rational = tuple(Fraction(w) for w in found.weights.tolist())
+        proof = InfeasibilityCertificate(rational, float(found.bound))
+        return self._answer(MultiStatus.INFEASIBLE, method, certificate=proof, **more)
+
+    def none(
+        self, status: MultiStatus, method: str, *, proved: bool, **more: Any
+    ) -> MultiResult:
+        """Answer without a policy and without weights that prove anything."""
+        violation = 0.0 if status is MultiStatus.INFEASIBLE else np.inf
+        more |= {"violation": violation, "proved": proved, "operations": None}
+        return self._answer(status, method, **more)
+
+    def _answer(self, status: MultiStatus, method: str, **more: Any) -> MultiResult:
+        more = {"operations": self.operations} | more
+        return MultiResult(status, method, self.epsilon_feas, self.calls, **more)
+
+
+def _rounded_up(value: float | Fraction) -> float:
+    rounded = float(value)
+    return float(np.nextafter(rounded, np.inf)) if rounded < value else rounded

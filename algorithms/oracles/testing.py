@@ -18,19 +18,22 @@ from numpy.typing import NDArray
 from ..classes.finite import TabularPolicyClass, TabularValueClass
 from ..classes.protocols import PolicyClass, ValueClass
 from ..exact.data import EmpiricalMeasure
-from .lp import exact_value, lp
-from .problems import (
+from . import (
+    Constraint,
     CscProblem,
+    CscResult,
+    Functional,
     LeastSquaresProblem,
+    LeastSquaresResult,
     LpProblem,
-    count_operations,
     exact_cost,
     exact_loss,
     fitted_exponent,
     least_cost,
     least_loss,
 )
-from .results import Constraint, CscResult, Functional, LeastSquaresResult, LpResult
+from .ledger import count_operations
+from .lp import LpResult, exact_value, lp
 
 __all__ = [
     "Growth",

@@ -14,9 +14,9 @@ from fractions import Fraction
 from ..classes.protocols import ValueClass
 from ..exact.data import EmpiricalMeasure, pool
 from ..learning.events import EventFailedError, Path, Triple
+from ..oracles import Constraint, Functional
 from ..oracles.ledger import guard
-from ..oracles.lp import ValueProgram
-from ..oracles.results import Constraint, Functional, LpResult
+from ..oracles.lp import LpResult, ValueProgram
 from .parameters import ValorParameters
 
 

@@ -22,9 +22,9 @@ from ..exact.data import EmpiricalMeasure, pool
 from ..learning.events import ConsensusTest, Observer, Path, Sampled, Triple, notify
 from ..learning.metaalg import EXACT_COSTS, decisions
 from ..learning.problem import Problem
+from ..oracles import Constraint, Functional
 from ..oracles.ledger import evaluate, unguard
-from ..oracles.lp import ValueProgram
-from ..oracles.results import Constraint, Functional, LpResult
+from ..oracles.lp import LpResult, ValueProgram
 from .algorithm import LocalValues, local_values
 from .consensus import ConsensusPrograms, optimum
 from .parameters import MOST_CUTS, FrugalFields

@@ -18,16 +18,10 @@ from numpy.typing import NDArray
 from ...algorithms.classes.finite import TabularPolicyClass, TabularValueClass
 from ...algorithms.exact.data import EmpiricalMeasure
 from ...algorithms.mdp.tabular import TabularMDP
+from ...algorithms.oracles import Constraint, CscResult, Functional, LeastSquaresResult
 from ...algorithms.oracles.csc import csc, importance_costs
 from ...algorithms.oracles.least_squares import least_squares
-from ...algorithms.oracles.lp import lp
-from ...algorithms.oracles.results import (
-    Constraint,
-    CscResult,
-    Functional,
-    LeastSquaresResult,
-    LpResult,
-)
+from ...algorithms.oracles.lp import LpResult, lp
 from ..family.family import Family
 
 ACCURACY = 1e-6

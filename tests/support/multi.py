@@ -14,12 +14,12 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 from olivine.algorithms.classes.finite import TabularPolicy, TabularPolicyClass
+from olivine.algorithms.oracles import exact_cost
 from olivine.algorithms.oracles.multi_data import (
     ClassificationSet,
     MultiResult,
     MultiStatus,
 )
-from olivine.algorithms.oracles.problems import exact_cost
 from olivine.algorithms.oracles.testing import measures
 from olivine.solvers.lp.lp import solve_lp
 from olivine.solvers.model.model import LinearModel

@@ -16,12 +16,12 @@ from olivine.algorithms.assumptions import (
     policy_value_completeness,
     value_realizability,
 )
-from olivine.algorithms.assumptions.closure import complete_classes
-from olivine.algorithms.assumptions.members import HiddenModel
-from olivine.algorithms.assumptions.policy_value import (
-    evaluation_closed,
+from olivine.algorithms.assumptions.checks import evaluation_closed
+from olivine.algorithms.assumptions.closure import (
+    complete_classes,
     evaluation_closed_classes,
 )
+from olivine.algorithms.assumptions.members import HiddenModel
 from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,

@@ -12,8 +12,12 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from olivine.algorithms.assumptions.checks import CLIPPED, NAMES, check_assumptions
-from olivine.algorithms.assumptions.policy_value import evaluation_closed
+from olivine.algorithms.assumptions.checks import (
+    CLIPPED,
+    NAMES,
+    check_assumptions,
+    evaluation_closed,
+)
 from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,

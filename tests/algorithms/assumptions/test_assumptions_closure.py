@@ -10,7 +10,7 @@ from olivine.algorithms.assumptions import (
     check_assumptions,
     complete_classes,
 )
-from olivine.algorithms.assumptions.checks import violating_classes
+from olivine.algorithms.assumptions.closure import violating_classes
 from olivine.algorithms.environments import make, random_finite
 
 from tests.support.refusals import refused

@@ -4,34 +4,34 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from olivine.algorithms import oracles
 from olivine.algorithms.classes import LinearPolicyClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles import csc_hard, results
+from olivine.algorithms.oracles import csc_hard
 from olivine.algorithms.oracles.csc import csc
+from olivine.algorithms.oracles.lp import LpResult, LpStatus
 
 ABOVE = float(np.nextafter(0.1, 1))
 
 
 @pytest.mark.parametrize(("bound", "kept"), [(0.1, True), (ABOVE, False)])
 def test_an_accuracy_is_honoured_up_to_it(bound, kept) -> None:
-    assert results.CscResult(None, 0.0, bound, 0.1, 1).honoured is kept
+    assert oracles.CscResult(None, 0.0, bound, 0.1, 1).honoured is kept
     for lost, violated in ((bound, 0.0), (0.0, bound)):
-        found = results.LpResult(
-            results.LpStatus.OPTIMAL, None, 0.0, lost, violated, 0.1, 0.1, 1
-        )
+        found = LpResult(LpStatus.OPTIMAL, None, 0.0, lost, violated, 0.1, 0.1, 1)
         assert found.honoured is kept
-    assert results.LpResult.infeasible(0.1, 0.1, 1).honoured
+    assert LpResult.infeasible(0.1, 0.1, 1).honoured
 
 
 def test_accuracies_are_positive_and_the_rounding_bound_is_linear():
-    results.check_accuracy("epsilon", np.nextafter(0, 1))
+    oracles.check_accuracy("epsilon", np.nextafter(0, 1))
     for value in (0, -1, np.inf, np.nan):
         with pytest.raises(ValueError, match="is not positive and finite"):
-            results.check_accuracy("epsilon", value)
-    unit = results.summation_bound(1, 1.0)
+            oracles.check_accuracy("epsilon", value)
+    unit = oracles.summation_bound(1, 1.0)
     assert unit == 1.01 * 5 * 2.0**-53
-    assert results.summation_bound(6, 1.0) == pytest.approx(2 * unit)
-    assert results.summation_bound(1, 3.0) == pytest.approx(3 * unit)
+    assert oracles.summation_bound(6, 1.0) == pytest.approx(2 * unit)
+    assert oracles.summation_bound(1, 3.0) == pytest.approx(3 * unit)
 
 
 def test_parts_of_linear_csc_by_hand(rng):

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from olivine.algorithms import classes
 from olivine.algorithms.classes.learned import LearnedPolicyClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles import random_csc, random_least_squares
 from olivine.algorithms.oracles.csc import csc
 from olivine.algorithms.oracles.least_squares import least_squares
 from olivine.algorithms.oracles.lp import Functional, lp
-from olivine.algorithms.oracles.problems import random_csc, random_least_squares
 from olivine.algorithms.oracles.testing import (
     count_operations,
     csc_problems,

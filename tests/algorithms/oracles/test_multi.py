@@ -9,7 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from olivine.algorithms import classes
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles import multi_mixtures
+from olivine.algorithms.oracles import multi as multi_module
+from olivine.algorithms.oracles import random_csc
 from olivine.algorithms.oracles.csc import csc, importance_costs
 from olivine.algorithms.oracles.ledger import GuardedFunction, Ledger, guard
 from olivine.algorithms.oracles.multi import (
@@ -19,8 +20,7 @@ from olivine.algorithms.oracles.multi import (
     multi,
     round_bound,
 )
-from olivine.algorithms.oracles.multi_mixtures import ACCURACY_SHARE
-from olivine.algorithms.oracles.problems import random_csc
+from olivine.algorithms.oracles.multi_data import ACCURACY_SHARE
 from olivine.claims.oracles import plain_csc
 
 from tests.support.depth import deep, with_rows
@@ -124,13 +124,13 @@ def test_where_nothing_is_to_spare_both_methods_need_many_calls_but_the_same_ans
 
 def test_column_generation_goes_over_to_rationals_where_floats_stall(monkeypatch):
     opened = []
-    original = multi_mixtures.ExactMaster
+    original = multi_module.ExactMaster
 
     def recorded(*args):
         opened.append(args)
         return original(*args)
 
-    monkeypatch.setattr(multi_mixtures, "ExactMaster", recorded)
+    monkeypatch.setattr(multi_module, "ExactMaster", recorded)
     policies = classes.TabularPolicyClass(1, 2)
     # Feasible by the mixture (1/3, 2/3) alone, which no float hits.
     sets = [

@@ -15,8 +15,8 @@ from olivine.algorithms.classes import (
 )
 from olivine.algorithms.environments import random_finite
 from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles import exact_cost
 from olivine.algorithms.oracles.csc import csc, importance_costs
-from olivine.algorithms.oracles.problems import exact_cost
 from olivine.algorithms.oracles.testing import csc_problems, growth, verify_csc
 from olivine.claims.oracles import CSC_CONSTANT, plain_csc
 

@@ -14,10 +14,8 @@ from olivine.algorithms.classes import (
     identity_kernel,
 )
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles import testing
+from olivine.algorithms.oracles import exact_loss, summation_bound, testing
 from olivine.algorithms.oracles.least_squares import least_squares
-from olivine.algorithms.oracles.problems import exact_loss
-from olivine.algorithms.oracles.results import summation_bound
 from olivine.claims.oracles import LS_CONSTANT, plain_least_squares
 from scipy.optimize import minimize
 

@@ -12,6 +12,7 @@ from olivine.algorithms.classes import (
     ValueClassByLevel,
 )
 from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles import CscResult
 from olivine.algorithms.oracles.csc import csc
 from olivine.algorithms.oracles.least_squares import least_squares
 from olivine.algorithms.oracles.ledger import (
@@ -30,7 +31,6 @@ from olivine.algorithms.oracles.lp import (
     lp,
     mean_discrepancy,
 )
-from olivine.algorithms.oracles.results import CscResult
 
 from tests.support.depth import with_rows
 

@@ -8,13 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.classes import LinearPolicyClass, LinearValueClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles import exact_loss, summation_bound
 from olivine.algorithms.oracles.csc import csc
 from olivine.algorithms.oracles.csc_hard import SoftmaxCost, descend, separators
-from olivine.algorithms.oracles.least_squares import least_squares
-from olivine.algorithms.oracles.least_squares_linear import LeastDistance
+from olivine.algorithms.oracles.least_squares import LeastDistance, least_squares
 from olivine.algorithms.oracles.lp import Constraint, Functional, lp
-from olivine.algorithms.oracles.problems import exact_loss
-from olivine.algorithms.oracles.results import summation_bound
 from scipy.optimize import OptimizeResult, approx_fprime, lsq_linear
 
 seeds = st.integers(0, 2**32)

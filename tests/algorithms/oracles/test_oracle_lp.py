@@ -18,7 +18,7 @@ from olivine.algorithms.classes import (
 )
 from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles import lp_polyhedral
+from olivine.algorithms.oracles import lp_polyhedral, random_lp
 from olivine.algorithms.oracles.lp import (
     Constraint,
     Functional,
@@ -27,7 +27,6 @@ from olivine.algorithms.oracles.lp import (
     exact_value,
     lp,
 )
-from olivine.algorithms.oracles.problems import random_lp
 from olivine.algorithms.oracles.testing import growth, lp_problems, verify_lp
 from olivine.claims.ellipsoid import _Search, cube_side, ellipsoid_lp, iteration_bound
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from olivine.algorithms import oracles
 from olivine.algorithms.classes import TabularPolicy, TabularValue, TabularValueClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
-from olivine.algorithms.oracles import problems, testing
+from olivine.algorithms.oracles import scaled_integers, summation_bound, testing
 from olivine.algorithms.oracles.csc import csc
 from olivine.algorithms.oracles.least_squares import least_squares
 from olivine.algorithms.oracles.lp import Constraint, Functional, LpStatus, lp
-from olivine.algorithms.oracles.results import scaled_integers, summation_bound
 
 from tests.support.depth import with_rows
 
@@ -35,7 +35,7 @@ def test_the_page_about_oracles_runs(tmp_path):
 
 def csc_case():
     costs = np.array([[0.0, 1.0], [1.0, 0.0]])
-    return problems.CscProblem(2, 2, EmpiricalMeasure([0, 1]), costs)
+    return oracles.CscProblem(2, 2, EmpiricalMeasure([0, 1]), costs)
 
 
 @with_rows(
@@ -69,7 +69,7 @@ def test_wrong_ls_oracles_are_caught(spoil, message):
     def oracle(*args, **kwargs):
         return spoil(least_squares(*args, **kwargs))
 
-    problem = problems.LeastSquaresProblem(
+    problem = oracles.LeastSquaresProblem(
         2, EmpiricalMeasure([0, 1]), np.array([0.0, 0.5])
     )
     with pytest.raises(AssertionError, match=message):
@@ -88,7 +88,7 @@ def test_wrong_lp_oracles_are_caught(spoil, message):
         return spoil(replace(lp(*args, **kwargs), operations=1))
 
     mean = Functional([0, 1], [0.5, 0.5])
-    problem = problems.LpProblem(2, mean, (Constraint(mean, upper=0.75),), True)
+    problem = oracles.LpProblem(2, mean, (Constraint(mean, upper=0.75),), True)
     accuracies = {"epsilon_sub": 1e-6, "epsilon_feas": 1e-6}
     with pytest.raises(AssertionError, match=message):
         testing.verify_lp(oracle, problem, operations=100, **accuracies)
@@ -97,7 +97,7 @@ def test_wrong_lp_oracles_are_caught(spoil, message):
 def test_a_violation_beyond_rounding_is_caught():
     """Of 3e-14 where the rounding of numbers up to 1 explains 2e-14."""
     mean = Functional([0], [1.0])
-    problem = problems.LpProblem(1, mean, (Constraint(mean, upper=0.5),), True)
+    problem = oracles.LpProblem(1, mean, (Constraint(mean, upper=0.5),), True)
     accuracies = {"epsilon_sub": 1e-6, "epsilon_feas": 1e-6}
 
     def off(by):
@@ -128,10 +128,10 @@ def test_growth_and_random_problems_are_as_asked_for(rng):
         testing.growth(lambda n: n, [4])
     with pytest.raises(ValueError, match="not all positive"):
         testing.growth(lambda n: 0, sizes)
-    problem = problems.random_csc(rng, 7, 3, 2)
+    problem = oracles.random_csc(rng, 7, 3, 2)
     assert (len(problem.data), problem.costs.shape) == (7, (7, 2))
-    assert len(problems.random_least_squares(rng, 5, 2).targets) == 5
-    program = problems.random_lp(rng, 6, 4)
+    assert len(oracles.random_least_squares(rng, 5, 2).targets) == 5
+    program = oracles.random_lp(rng, 6, 4)
     assert len(program.constraints) == 4
     assert lp(
         TabularValueClass(6),

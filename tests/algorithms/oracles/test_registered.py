@@ -9,21 +9,18 @@ from olivine.algorithms.classes import TabularPolicyClass, TabularValueClass
 from olivine.algorithms.classes.finite import TabularPolicy
 from olivine.algorithms.exact import OwnCodeError
 from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles import CscResult, LeastSquaresResult
 from olivine.algorithms.oracles.csc import csc, solve_csc
 from olivine.algorithms.oracles.least_squares import least_squares, solve_least_squares
 from olivine.algorithms.oracles.ledger import Ledger, guard
 from olivine.algorithms.oracles.lp import (
     Constraint,
     Functional,
+    LpResult,
+    LpStatus,
     ValueProgram,
     lp,
     solve_lp,
-)
-from olivine.algorithms.oracles.results import (
-    CscResult,
-    LeastSquaresResult,
-    LpResult,
-    LpStatus,
 )
 
 from tests.support.depth import with_rows

@@ -13,7 +13,7 @@ from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.events import Descending, Sampled, Triple
 from olivine.algorithms.learning.learn import learn
 from olivine.algorithms.learning.problem import Problem
-from olivine.algorithms.oracles.results import Constraint, Functional
+from olivine.algorithms.oracles import Constraint, Functional
 from olivine.algorithms.valor import (
     FrugalParameters,
     FrugalValues,

@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from olivine.algorithms.oracles import exact_cost
 from olivine.algorithms.oracles.csc import csc
 from olivine.algorithms.oracles.multi import MultiStatus
-from olivine.algorithms.oracles.problems import exact_cost
 from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.multi.hardness import LIMIT, MultiInstance
