@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from ..environments.protocol import require_deterministic
 from ..learning.problem import Problem
 from ..learning.registry import (
     CLASS_SETTINGS,
@@ -71,8 +70,6 @@ def _batch(
 
     def classes(task: Task) -> Problem:
         _refuse_paper(task, name)
-        if name == BACKUP:
-            require_deterministic(task.environment, name)
         made = task.settings.get("complete")
         complete = task.classes == "tabular" or made in _ENOUGH[name]
         drawn = classes_of(task)
@@ -104,7 +101,7 @@ def _batch(
         classes=classes,
         settings=CLASS_SETTINGS | settings,
         assumptions=assumptions,
-        deterministic=False,
+        deterministic=name == BACKUP,
     )
 
 

@@ -165,20 +165,21 @@ def learn(
     if progress:
         with heartbeat:
             task = replace(task, observers=(*task.observers, heartbeat))
-            result = entry.run(task)
+            result = entry.answer(task)
     else:
-        result = entry.run(task)
-    result = judged(result, environment, epsilon)
+        result = entry.answer(task)
+    result = judged(entry, result, environment, epsilon)
     for note in result.notes:
         warnings.warn(f"{algorithm}: {note}", LearningWarning, stacklevel=2)
     return result
 
 
 def judged(
-    result: LearningResult, environment: Environment, epsilon: float
+    entry: Algorithm, result: LearningResult, environment: Environment, epsilon: float
 ) -> LearningResult:
     """Add what playing the policies of a simulator gave, and notes, to a result."""
-    played = measured(environment, result.policies)
+    with entry.playing():
+        played = measured(environment, result.policies)
     notes: list[str] = []
     if result.succeeded:
         notes = doubts(environment, result.estimate, epsilon, played)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from numbers import Real
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -240,6 +242,26 @@ class LearningResult:
     def contradictions(self) -> list[str]:
         """Violated claims that ought to be impossible."""
         return contradictions(self.monitors)
+
+    def fault(self, name: str, horizon: int, drawn: int) -> str:
+        """Say why a run of so many trajectories cannot return it; "" where it can."""
+        policies, estimate = self.policies, self.estimate
+        listed = policies if isinstance(policies, Sequence) else ()
+        if self.algorithm != name:
+            return f"a result of {self.algorithm!r}"
+        if self.status not in get_args(Status):
+            return f"the status {self.status!r}"
+        if policies is not None and len(listed) != horizon:
+            return f"{len(listed)} policies for {horizon} levels"
+        if self.succeeded and not (listed and all(map(callable, listed))):
+            return "a success without a policy for each level"
+        if estimate is not None and not (
+            isinstance(estimate, Real) and -math.inf < estimate < math.inf
+        ):
+            return f"the estimate {estimate!r}, which is no finite number"
+        if self.trajectories != drawn:
+            return f"{self.trajectories!r} trajectories, but {drawn} were drawn"
+        return ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; true values are added by who knows them."""

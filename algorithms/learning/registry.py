@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Literal, get_args
@@ -24,6 +26,7 @@ from ..classes import (
 )
 from ..classes.q_functions import FiniteQClass
 from ..environments.protocol import Environment, knows_truth, require_deterministic
+from ..exact import OwnCodeError, calling, check_returned, raised
 from ..exact.arrays import check_type
 from .draw_classes import ClassKind, check_size, make_classes
 from .events import Observer
@@ -88,6 +91,8 @@ class Algorithm:
     classes where none can be made around the truth. `settings` have their meanings;
     `assumptions` are names of `olivine.algorithms.assumptions` that the guarantee asks
     for; `parts` is what it was declared with, None for one that has only `run`.
+    `deterministic` and `features` say whether hidden dynamics must be deterministic,
+    and whether observations may be features.
     """
 
     name: str
@@ -99,6 +104,71 @@ class Algorithm:
     kinds: tuple[ParameterKind, ...] = PARAMETER_KINDS
     without_truth: ClassKind | None = None
     parts: Parts | None = None
+    deterministic: bool = False
+    features: bool = True
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is of this package: what another one raises is named."""
+        function = self.run if self.parts is None else self.parts.learn
+        return getattr(function, "__module__", "").startswith(_HERE)
+
+    def answer(self, task: Task) -> LearningResult:
+        """Run on a task; OwnCodeError for what one's own raises, or cannot return.
+
+        A ValueError of an algorithm refuses the task.
+        """
+        before = task.environment.trajectories
+        self.check_environment(task.environment)
+        try:
+            result = self.run(task)
+        except Exception as error:
+            if self.ours or isinstance(error, MemoryError | ValueError):
+                raise
+            message = f"algorithm {self.name!r} raised {raised(error)}"
+            raise OwnCodeError(message) from error
+        return self.checked(result, task.environment, before)
+
+    def checked(
+        self, result: LearningResult, environment: Environment, before: int
+    ) -> LearningResult:
+        """Give a result back, or raise OwnCodeError if it cannot be one of this run.
+
+        `before` is how many trajectories had been collected when it began.
+        """
+        call = f"algorithm {self.name!r}"
+        check_returned(call, result, LearningResult)
+        drawn = environment.trajectories - before
+        if wrong := result.fault(self.name, environment.horizon, drawn):
+            raise OwnCodeError(f"{call} returned {wrong}")
+        if not self.ours:
+            with calling(f"{call} returned a LearningResult, whose record"):
+                json.dumps(result.to_json(), allow_nan=False)
+            if result.succeeded and knows_truth(environment):
+                truth, policies = environment.truth, list(result.policies or ())
+                with self.playing():
+                    if truth.exact:
+                        truth.policy_value(policies)
+                    else:
+                        rng = np.random.default_rng(0)
+                        truth.estimate_policy_value(policies, 2, rng)
+        return result
+
+    def playing(self) -> AbstractContextManager[None]:
+        """Name an algorithm that is not ours in what its policies raise."""
+        call = f"algorithm {self.name!r}: playing its policies"
+        return nullcontext() if self.ours else calling(call)
+
+    def check_environment(self, environment: Environment) -> None:
+        """Refuse dynamics or observations that it does not take, with a ValueError."""
+        if self.deterministic:
+            require_deterministic(environment, self.name)
+        spaces = map(environment.space, range(1, environment.horizon + 1))
+        if not (self.features or all(space.is_finite for space in spaces)):
+            raise ValueError(
+                f"{self.name} takes finitely many observations, but those of "
+                f"{environment.name!r} are features"
+            )
 
     def check_kind(self, argument: str, kind: str) -> None:
         """Refuse a kind that the algorithm lacks; ValueError suggests the nearest."""
@@ -111,6 +181,8 @@ class Algorithm:
         hint = suggestion(kind, self.kinds)
         raise ValueError(f"{argument}: {kind!r} is none of {known}{hint}")
 
+
+_HERE = f"{__name__.partition('.')[0]}."
 
 _ALGORITHMS: dict[str, Algorithm] = {}
 
@@ -185,6 +257,7 @@ def declare(
     default_classes: ClassKind = "tabular",
     assumptions: tuple[str, ...] = (),
     deterministic: bool = True,
+    features: bool = True,
     kinds: tuple[ParameterKind, ...] = PARAMETER_KINDS,
 ) -> Algorithm:
     """Declare an algorithm for the registry.
@@ -205,27 +278,39 @@ def declare(
     classes
         Draws the classes of a task; None: `classes_of`.
     deterministic
-        Whether hidden dynamics must be.
+        Whether hidden dynamics must be: others are refused.
+    features
+        Whether observations may be features, which are refused otherwise.
     """
     parts = Parts(classes or classes_of, parameters, learn, review)
 
     def run(task: Task) -> LearningResult:
         environment = task.environment
         entry.check_kind("parameters", task.parameters)
-        if deterministic:
-            require_deterministic(environment, name)
+        entry.check_environment(environment)
         problem = parts.classes(task)
         chosen = parameters(task, problem)
         given = (*problem.arguments, chosen, task.rng)
+        before = environment.trajectories
         if not knows_truth(environment):
-            return learn(*given, observers=task.observers)
+            result = learn(*given, observers=task.observers)
+            return entry.checked(result, environment, before)
         monitors = review(problem, chosen)
         result = learn(*given, observers=(monitors, *task.observers))
+        entry.checked(result, environment, before)
         return with_monitors(result, monitors.reports(result))
 
-    whole = dict(settings) if classes else {**settings, **CLASS_SETTINGS}
     entry = Algorithm(
-        name, summary, run, default_classes, whole, assumptions, kinds, parts=parts
+        name,
+        summary,
+        run,
+        default_classes,
+        dict(settings) if classes else {**settings, **CLASS_SETTINGS},
+        assumptions,
+        kinds,
+        parts=parts,
+        deterministic=deterministic,
+        features=features,
     )
     return entry
 

@@ -168,13 +168,14 @@ class LearningRun:
             examination is not None and examination.allow_unrealizable,
         )
         with beat if progress else nullcontext():
-            result = algorithm.run(task)
+            result = algorithm.answer(task)
         seconds = time.perf_counter() - start
         if recorder is not None:
             recorder.end(result.policies)
-        result = judged(result, environment, self.epsilon)
+        result = judged(algorithm, result, environment, self.epsilon)
         record = result.to_json()
-        record |= _truth(environment, result, seed)
+        with algorithm.playing():
+            record |= _truth(environment, result, seed)
         record |= {
             "env": self.env,
             "params": self.params,

@@ -180,6 +180,7 @@ def _alone(
 
 
 def _with_curve(run: LearningRun, seed: int) -> tuple[Row, ExitStatus]:
+    from ...algorithms.learning import registry
     from ...algorithms.learning.events import Recorder
 
     recorder = Recorder()
@@ -191,7 +192,8 @@ def _with_curve(run: LearningRun, seed: int) -> tuple[Row, ExitStatus]:
     if best is None:  # what is played may be slow
         n = max(50, min(PLAYED, 20 * PLAYED // len(recorder.points)))
     try:
-        measured = recorder.measured(n, [seed, 2])
+        with registry.get(run.algorithm).playing():
+            measured = recorder.measured(n, [seed, 2])
     except ValueError as error:  # of a simulator, which is played for it
         return _refused(run, seed, error)
     errors = [error for _, error in measured if error is not None]

@@ -216,10 +216,6 @@ def test_a_loss_of_epsilon_is_allowed_and_no_more(name) -> None:
         assert (review.reports(made.result)["epsilon-optimal"].holds is False) == found
 
 
-FREE = ("psdp", "fqi", "rmax", "olive")
-"""Go with stochastic hidden dynamics, so that nothing is asked of M."""
-
-
 @every
 def test_what_does_not_fit_is_refused(name):
     made = record(name)
@@ -236,7 +232,7 @@ def test_what_does_not_fit_is_refused(name):
 
     refused("H: 3, but the environment has H=2", H=3)
     refused("K: 3, but the environment has K=2", K=3)
-    if name not in FREE:
+    if made.entry.deterministic:  # else nothing is asked of M
         refused("M: 1 is too small", M=1)
         lock = make("lock", 0, switch=0.1, horizon=2)
         refused(

@@ -1,9 +1,10 @@
 """What follows from one declaration: checks, JSON, settings; from one entry: a run."""
 
+import re
 import subprocess
 import sys
 import types
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,8 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from olivine.algorithms.environments import make
+from olivine.algorithms.environments.from_simulator import from_simulator
+from olivine.algorithms.environments.protocol import STOCHASTIC
+from olivine.algorithms.exact import OwnCodeError
 from olivine.algorithms.learning import registry
-from olivine.algorithms.learning.events import Entered, notify
+from olivine.algorithms.learning.events import Entered, Iteration, notify
+from olivine.algorithms.learning.learn import learn
 from olivine.algorithms.learning.monitors import Review, claim_table
 from olivine.algorithms.learning.parameters import (
     ByChoice,
@@ -24,10 +29,11 @@ from olivine.algorithms.learning.parameters import (
     margin,
     positive,
 )
-from olivine.algorithms.learning.problem import Frame, Problem
+from olivine.algorithms.learning.problem import Frame, LearningResult, Problem
 from olivine.algorithms.learning.registry import by_kind, declare
 from olivine.reduction.environments import threesat
 
+from tests.support.commands import olivine
 from tests.support.depth import with_rows
 from tests.support.refusals import refused
 
@@ -169,6 +175,134 @@ def test_an_algorithm_is_one_declaration(rng) -> None:
     stochastic = threesat(rng)
     task = registry.Task(stochastic, "practical", "tabular", 0.3, 0.1, rng)
     refused("stochastic hidden dynamics", entry.run, task)
+
+
+def first_actions(task, **changed):
+    """A run that plays first actions; its result, changed."""
+    environment = task.environment
+    policies = (lambda x: np.zeros(len(x), dtype=np.int64),) * environment.horizon
+    environment.run(policies, 7, task.rng)
+    found = LearningResult(
+        "mine", environment.name, "success", policies, Fraction(1, 2), 7, {}
+    )
+    return replace(found, **changed)
+
+
+def plays(policy):
+    return lambda task: first_actions(task, policies=(policy,) * 3)
+
+
+def own(monkeypatch, run, **declared):
+    entry = registry.Algorithm("mine", "one's own", run, **declared)
+    monkeypatch.setattr(registry, "_ALGORITHMS", {"mine": entry})
+    monkeypatch.setattr(registry, "MODULES", {})
+
+
+ELSEWHERE = make("random-finite", 0, states=1, actions=2, horizon=3, observations=1)
+
+
+@with_rows(
+    "run, words",
+    (lambda t: None, "returned NoneType; expected LearningResult"),
+    (lambda t: 1 // 0, "raised ZeroDivisionError: .*test_declarations.py"),
+    (lambda t: first_actions(t, estimate=np.nan), "returned the estimate nan, which"),
+    (lambda t: first_actions(t, estimate="1/2"), "returned the estimate '1/2'"),
+    (lambda t: first_actions(t, trajectories=6), "returned 6 .* but 7 were drawn"),
+    (lambda t: first_actions(t, trajectories=8), "returned 8 .* but 7 were drawn"),
+    (lambda t: first_actions(t, algorithm="valor"), "returned a result of 'valor'"),
+    (lambda t: first_actions(t, status="won"), "returned the status 'won'"),
+    (lambda t: first_actions(t, policies=None), "a success without a policy for each"),
+    (lambda t: first_actions(t, policies=(None,) * 3), "a success without a policy"),
+    (lambda t: first_actions(t, policies=(np.sign,)), "1 policies for 3 levels"),
+    (lambda t: first_actions(t, parameters={"n": t}), "record raised TypeError"),
+    (lambda t: first_actions(t, parameters={"n": np.inf}), "record raised ValueError"),
+    (plays(lambda x: np.full(len(x), 2)), "policies raised .* not in 0..1"),
+    (plays(lambda x: np.full(len(x), -1)), "policies raised .* not in 0..1"),
+    (plays(lambda x: np.full((len(x), 2), np.nan)), "policies raised .*no probabil"),
+    (plays(lambda x: None), "playing its policies raised AttributeError"),
+    (plays(ELSEWHERE.truth.optimal_policies()[0]), "policies raised .*outside the cl"),
+)
+def test_what_ones_own_algorithm_cannot_return_is_told_with_its_name(
+    run, words, monkeypatch
+):
+    """By `learn`, by its verb, and by a comparison, which has no row of it."""
+    own(monkeypatch, run)
+    words = f"algorithm 'mine'.* {words}"
+    refused(words, learn, "mine", make("tabular", 0), error=OwnCodeError)
+    done = olivine("learn", "mine", "--env", "tabular", status=2)
+    assert done.out == ""
+    assert re.fullmatch(f"olivine: {words}.*\n", done.err)
+    done = olivine("compare", "--env", "tabular", "--seeds", "1", "--json", status=2)
+    assert re.search(words, done.err)
+    assert [(r["runs"], r["successes"]) for r in done.records] == [(0, 0)]
+
+
+def test_what_ones_own_algorithm_returns_is_a_result(monkeypatch):
+    """Failures too; and a ValueError refuses the task."""
+    for policies in (None, (None,) * 3):
+        own(monkeypatch, lambda t, p=policies: first_actions(
+            t, status="failure", policies=p, estimate=None
+        ))  # fmt: skip
+        assert not learn("mine", make("tabular", 0)).succeeded
+    own(monkeypatch, first_actions)
+    env = make("tabular", 0)
+    assert learn("mine", env).trajectories == env.trajectories == 7
+    assert olivine("learn", "mine", "--env", "lock-gaussian", status=0)
+
+    def refuses(task):
+        raise ValueError("n: too small")
+
+    own(monkeypatch, refuses)
+    olivine("learn", "mine", "--env", "tabular", status=2, err="olivine: n: too small")
+
+
+def test_policies_that_simulators_cannot_play_are_told(monkeypatch):
+    """There is no truth to value them by: they are played."""
+    simulator = from_simulator(lambda: 0, lambda a: (0, 0.1), 2, 3, codes=1)
+    own(monkeypatch, plays(lambda x: np.full(len(x), 2)))
+    words = "algorithm 'mine': playing its policies raised .* not in 0..1"
+    refused(words, learn, "mine", simulator, error=OwnCodeError)
+
+
+def test_a_curve_of_policies_that_cannot_be_played_is_told(monkeypatch):
+    def announces(task):
+        wrong = [lambda x: np.full(len(x), 2)] * 3
+        notify(task.observers, Iteration(1, wrong, Fraction(1), Fraction(1), True))
+        return first_actions(task)
+
+    own(monkeypatch, announces)
+    done = olivine("curves", "--env", "tabular", "--seeds", "1", status=2)
+    assert "algorithm 'mine': playing its policies raised ValueError" in done.err
+
+
+def test_what_a_declaration_does_not_take_is_refused(monkeypatch, rng) -> None:
+    """Stochastic dynamics and features, by name, before anything is drawn."""
+    own(monkeypatch, first_actions, deterministic=True, features=False)
+    assert learn("mine", make("tabular", 0)).succeeded
+    drawn = make("lock", 0, switch=0.1, horizon=2)
+    refused("stochastic hidden dynamics", learn, "mine", drawn)
+    words = "mine takes finitely many observations, but those of 'lock' are features"
+    olivine("learn", "mine", "--env", "lock", status=2, err=words)
+    done = olivine("compare", "--env", "lock", "--seeds", "1", "--json", status=0)
+    assert done.record["refused"] == words
+    entry = declare(
+        "toy",
+        "plays the first action",
+        parameters=by_kind(ToyTheorem, ToyChoice),
+        learn=play,
+        review=ToyReview,
+        classes=lambda task: Problem(task.environment),
+        settings=Toy.settings(),
+        features=False,
+    )
+    lock = registry.Task(make("lock", 0), "practical", "tabular", 0.3, 0.1, rng)
+    refused("toy takes finitely many observations", entry.run, lock)
+
+
+def test_messages_name_the_algorithms_that_take_stochastic_dynamics():
+    """A list in `environments.protocol`, which cannot see the registry."""
+    free = {entry.name for entry in registry.algorithms() if not entry.deterministic}
+    assert free == set(re.findall(r"[\w-]+", STOCHASTIC)) - {"and"}
 
 
 def test_a_folder_is_found_by_its_name_in_modules(monkeypatch) -> None:
