@@ -1,28 +1,26 @@
 """Classes of value functions and policies, behind two small protocols."""
 
+from .features import (
+    LearnedPolicyClass,
+    LearnedValueClass,
+    LinearPolicyClass,
+    LinearValueClass,
+    sklearn_policies,
+    sklearn_values,
+)
 from .finite import (
     FinitePolicyClass,
     FiniteValueClass,
+    KernelBall,
     PolicyClassByLevel,
     TabularPolicy,
     TabularPolicyClass,
     TabularValue,
     TabularValueClass,
     ValueClassByLevel,
-    zero_class,
-)
-from .learned import (
-    LearnedPolicyClass,
-    LearnedValueClass,
-    sklearn_policies,
-    sklearn_values,
-)
-from .linear import (
-    KernelBall,
-    LinearPolicyClass,
-    LinearValueClass,
     gaussian_kernel,
     identity_kernel,
+    zero_class,
 )
 from .protocols import MixedPolicy, Policy, PolicyClass, ValueClass, ValueFunction
 from .q_functions import FiniteQClass, QFunction

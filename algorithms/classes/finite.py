@@ -1,4 +1,4 @@
-"""Classes over codes: tabular ones, enumerated ones, and a class for each level.
+"""Classes that are tables, lists, or balls of a kernel, and a class for each level.
 
 G = (X → [0, 1]) and Π = (X → A), X the codes 0..|X|-1, are the classes of the hardness
 theorems and of Proposition "oracles tabular easy". Members of an enumerated class, by
@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -276,6 +276,81 @@ def _functions_or_table(members: Any) -> tuple[Callables, NDArray[Any] | None]:
     return (), table
 
 
+Kernel = Callable[[Observations, Observations], NDArray[np.float64]]
+"""Maps n and m observations to the n × m matrix of kernel values."""
+
+
+def gaussian_kernel(bandwidth: float) -> Kernel:
+    """k(x, y) = exp(-‖x - y‖² / (2 bandwidth²)) on features, bandwidth positive."""
+    if not 0 < bandwidth < math.inf:
+        raise ValueError(f"bandwidth: {bandwidth} is not positive and finite")
+
+    def kernel(a: Observations, b: Observations) -> NDArray[np.float64]:
+        # ‖a-b‖² by differences: the expanded square cancels badly.
+        squares = np.zeros((len(a), len(b)))
+        for column in range(a.shape[1]):
+            squares += np.subtract.outer(a[:, column], b[:, column]) ** 2
+        return np.exp(squares / (-2 * bandwidth**2))
+
+    return kernel
+
+
+def identity_kernel(a: Observations, b: Observations) -> NDArray[np.float64]:
+    """k(x, y) = 1 if x = y else 0, on codes: the Euclidean ball of R^|X|."""
+    return np.equal.outer(a, b).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelFunction:
+    """The function x ↦ offset + Σ_i coefficients_i k(points_i, x)."""
+
+    points: Observations
+    coefficients: NDArray[np.float64]
+    kernel: Kernel
+    offset: float
+
+    def __call__(self, observations: Observations, /) -> NDArray[np.float64]:
+        """Values, float64, shape (n,)."""
+        return self.offset + self.coefficients @ self.kernel(self.points, observations)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelBall(Stationary):
+    """The functions centre + radius · f, ‖f‖ ≤ 1, of a kernel with k(x, x) ≤ 1.
+
+    For the two-sample test: the largest difference of two means over one, the maximum
+    mean discrepancy, has a closed form (Gretton et al. 2012). The default has values in
+    [0, 1], as the paper asks of G.
+    """
+
+    kernel: Kernel
+    centre: float = 0.5
+    radius: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 < self.radius < math.inf:
+            raise ValueError(f"radius: {self.radius} is not positive and finite")
+        if not math.isfinite(self.centre):
+            raise ValueError(f"centre: {self.centre} is not finite")
+
+    def admit(self, observations: Any, name: str = "observations") -> Observations:
+        """Observations in either form (the kernel decides which it takes)."""
+        return check_observations(observations, name)
+
+    def log_size(
+        self,
+        *,
+        resolution: float | None = None,
+        points: int | None = None,
+        squared: bool = False,
+    ) -> float:
+        """Log of a cover on so many points: points · ln(1 + 2 radius / resolution)."""
+        if resolution is None or points is None:
+            raise ValueError("resolution, points: an infinite class needs both")
+        check_resolution(resolution)
+        return points * math.log(1 + 2 * self.radius / resolution)
+
+
 def _zero(observations: Observations) -> NDArray[np.float64]:
     return np.zeros(len(observations))
 
@@ -285,9 +360,21 @@ def zero_class() -> FiniteValueClass:
     return FiniteValueClass([_zero])
 
 
-class _ByLevel:
-    classes: tuple[Any, ...]
+_Class = TypeVar("_Class")
+
+
+class _ByLevel(Generic[_Class]):
     _kind: str
+
+    def __init__(self, classes: Sequence[_Class]) -> None:
+        if not classes:
+            raise ValueError("classes: none")
+        self.classes = tuple(classes)
+
+    @classmethod
+    def stationary(cls, one: _Class, horizon: int) -> Self:
+        """Return the same class at each of ``horizon`` levels."""
+        return cls([one] * horizon)
 
     @property
     def horizon(self) -> int:
@@ -297,20 +384,10 @@ class _ByLevel:
         raise ValueError(f"{self._kind}: pick a level with at_level first")
 
 
-class ValueClassByLevel(_ByLevel):
+class ValueClassByLevel(_ByLevel[ValueClass]):
     """G_1, …, G_H, one class a level, and G_{H+1} = {0}."""
 
     _kind = "value_class"
-
-    def __init__(self, classes: Sequence[ValueClass]) -> None:
-        if not classes:
-            raise ValueError("classes: none")
-        self.classes: tuple[ValueClass, ...] = tuple(classes)
-
-    @classmethod
-    def stationary(cls, value_class: ValueClass, horizon: int) -> ValueClassByLevel:
-        """Return the same class at each of ``horizon`` levels."""
-        return cls([value_class] * horizon)
 
     def at_level(self, level: int) -> ValueClass:
         """Return G_level, level H+1 being {x ↦ 0}; ValueError for another one."""
@@ -331,24 +408,17 @@ class ValueClassByLevel(_ByLevel):
         )
 
 
-class PolicyClassByLevel(_ByLevel):
+class PolicyClassByLevel(_ByLevel[PolicyClass]):
     """Π_1, …, Π_H, one class a level, all with the same number of actions."""
 
     _kind = "policy_class"
 
     def __init__(self, classes: Sequence[PolicyClass]) -> None:
-        if not classes:
-            raise ValueError("classes: none")
+        super().__init__(classes)
         counts = [c.n_actions for c in classes]
         if len(set(counts)) > 1:
             raise ValueError(f"classes: action counts differ: {counts}")
-        self.classes: tuple[PolicyClass, ...] = tuple(classes)
         self.n_actions = counts[0]
-
-    @classmethod
-    def stationary(cls, policy_class: PolicyClass, horizon: int) -> PolicyClassByLevel:
-        """Return the same class at each of ``horizon`` levels."""
-        return cls([policy_class] * horizon)
 
     def at_level(self, level: int) -> PolicyClass:
         """Return Π_level; ValueError for a level outside 1..H."""

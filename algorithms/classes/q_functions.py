@@ -298,6 +298,3 @@ def _scaled(table: NDArray[Any], denominator: int) -> NDArray[Any]:
         denominator < 2**62 and -(2**62) < min(whole.flat) <= max(whole.flat) < 2**62
     )
     return frozen(whole.astype(np.int64) if small else whole)
-
-
-__all__ = ["Decoder", "FiniteQClass", "GreedyPolicy", "QFunction"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..classes.linear import FeatureMap
+from ..classes.features import FeatureMap
 from ..exact import OwnCodeError, calling
 from ..exact.arrays import MOST_NUMBERS, check_count, check_type
 from .protocol import ObservationSpace

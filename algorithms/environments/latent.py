@@ -132,14 +132,6 @@ def _nearest(
     return np.asarray(scores.argmax(axis=1), dtype=np.int64)
 
 
-class _StatePolicy:
-    def __init__(self, chances: NDArray[np.float64]) -> None:
-        self.chances = chances
-
-    def __call__(self, states: Any, /) -> NDArray[np.float64]:
-        return np.asarray(self.chances[states])
-
-
 class _Decoded:
     def __init__(self, emission: Emission, level: int, table: NDArray[Any]) -> None:
         self.emission, self.level, self.table = emission, level, table
@@ -188,11 +180,10 @@ class LatentTruth(FiniteTruth):
     def policy_path_value(self, path: Path, policies: Sequence[AnyPolicy]) -> Fraction:
         """Return the expected return after a path, exactly, where features are few."""
         check_policies(policies, self.model.horizon)
-        tables = [
-            self._state_policy(h, policies[h - 1]) if h > len(path) else None
-            for h in self._levels()
-        ]
-        return super().policy_path_value(path, tables)  # type: ignore[arg-type]
+        tables: list[Any] = [None] * len(path)
+        for h in self._levels()[len(path) :]:
+            tables.append(self._chances(h, policies[h - 1]).__getitem__)
+        return super().policy_path_value(path, tables)
 
     def expectation(self, path: Path, values: Any) -> float:
         """E_p[g(x_h)] of a function of features, a float."""
@@ -213,10 +204,10 @@ class LatentTruth(FiniteTruth):
         self, path: Path, policy: AnyPolicy
     ) -> Iterator[tuple[int, Fraction, list[Any]]]:
         """Yield hidden states after a path, in place of codes."""
-        table = self._state_policy(len(path) + 1, policy)
+        chances = self._chances(len(path) + 1, policy)
         weights, total = path_weights(self.model, path)
         for s in np.flatnonzero(weights).tolist():
-            yield s, Fraction(int(weights[s]), total), table.chances[s].tolist()
+            yield s, Fraction(int(weights[s]), total), chances[s].tolist()
 
     def _episodes(
         self, policies: Sequence[AnyPolicy], n: int, rng: np.random.Generator
@@ -244,13 +235,14 @@ class LatentTruth(FiniteTruth):
             )
         return features
 
-    def _state_policy(self, level: int, policy: AnyPolicy) -> _StatePolicy:
+    def _chances(self, level: int, policy: AnyPolicy) -> NDArray[np.float64]:
+        """Give the action probabilities in each hidden state, (S, K)."""
         rows = []
         for s in range(self.model.level(level).n_states):
             features = self._listed(level, s)
             chances = action_probabilities(policy, features, self.model.n_actions)
             rows.append(chances.mean(axis=0))
-        return _StatePolicy(np.array(rows))
+        return np.array(rows)
 
 
 MAX_BYTES = 2**31  # Largest sample of features that is made, in bytes

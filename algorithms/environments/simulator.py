@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -154,36 +154,23 @@ class Graph:
                 if count:
                     yield node, tag, action, count
 
-    def returns(
-        self, counts: Counts, rules: Sequence[ActionRule], rng: np.random.Generator
-    ) -> Counter[tuple[Node, int, Fraction]]:
-        """Draw (place, action, return) from one level to another."""
-        here: Counter[tuple[Node, Any]] = Counter(counts)
-        ended: Counter[tuple[Node, int, Fraction]] = Counter()
-        for i, rule in enumerate(rules):
-            ahead: Counter[tuple[Node, Any]] = Counter()
+    def follow(
+        self,
+        counts: Counts,
+        rules: Sequence[ActionRule],
+        rng: np.random.Generator,
+        mark: Callable[[Any, Node, int, Fraction, int], Any] = lambda tag, *_: tag,
+    ) -> Counter[tuple[Any, Any]]:
+        """Draw where trajectories are after some levels; None for a place past H.
+
+        `mark` gives the new tag: of tag, place, action, reward and trajectories.
+        """
+        here: Counter[tuple[Any, Any]] = Counter(counts)
+        for rule in rules:
+            ahead: Counter[tuple[Any, Any]] = Counter()
             for node, tag, action, count in self.split(here, rule, rng):
                 reward, following = self.edge(node, action)
-                tag = (tag[0], tag[1], tag[2] + reward) if i else (node, action, reward)
-                if i + 1 == len(rules):
-                    ended[(tag[0], tag[1], min(tag[2], Fraction(1)))] += count
-                else:
-                    assert following is not None
-                    ahead[(following, tag)] += count
-            here = ahead
-        return ended
-
-    def forward(
-        self, counts: Counts, rules: Sequence[ActionRule], rng: np.random.Generator
-    ) -> Counter[tuple[Node, Any]]:
-        """Draw where trajectories are after some levels."""
-        here: Counter[tuple[Node, Any]] = Counter(counts)
-        for rule in rules:
-            ahead: Counter[tuple[Node, Any]] = Counter()
-            for node, tag, action, count in self.split(here, rule, rng):
-                following = self.edge(node, action)[1]
-                assert following is not None
-                ahead[(following, tag)] += count
+                ahead[(following, mark(tag, node, action, reward, count))] += count
             here = ahead
         return here
 
@@ -319,7 +306,7 @@ class SimulatorEnvironment(BaseEnvironment):
         self._check_path(leading_path(rules[: h - 1]))
         if self._graph is None:
             return self._episodes.draw(call)
-        here = self._graph.forward({(self._graph.root, None): n}, rules[: h - 1], rng)
+        here = self._graph.follow({(self._graph.root, None): n}, rules[: h - 1], rng)
         if h > len(rules):
             codes = [node.observation for node, _ in here]
             return EmpiricalMeasure(np.asarray(codes), weights=list(here.values()))
@@ -328,7 +315,14 @@ class SimulatorEnvironment(BaseEnvironment):
             for node, _, action, count in self._graph.split(here, rules[-1], rng):
                 steps[(node, action)] += count
             return self._measure(steps, successors)
-        ended = self._graph.returns(here, rules[h - 1 :], rng)
+
+        def paid(tag: Any, node: Node, action: int, reward: Fraction, _: int) -> Any:
+            return (*tag[:2], tag[2] + reward) if tag else (node, action, reward)
+
+        ended = Counter[tuple[Node, int, Fraction]]()
+        whole = self._graph.follow(here, rules[h - 1 :], rng, paid)
+        for (_, (node, action, gained)), count in whole.items():
+            ended[(node, action, min(gained, Fraction(1)))] += count
         return EmpiricalMeasure(
             np.asarray([node.observation for node, _, _ in ended]),
             actions=[action for _, action, _ in ended],
@@ -341,8 +335,8 @@ class SimulatorEnvironment(BaseEnvironment):
         self.simulator.check_kept()
         if self._graph is None:
             return self._episodes.run(call)
-        again = min(call.n, self.replays)
-        for block in self._episodes.whole(call.policies, again, self._rng):
+        n, levels = min(call.n, self.replays), range(1, self.horizon + 1)
+        for block in self._episodes.play(call.policies, n, self._rng, levels):
             self._graph.compare(*block)
         return self._run_counts(call)
 
@@ -377,26 +371,21 @@ class SimulatorEnvironment(BaseEnvironment):
         """Run by counts; the first trajectories, apart by their paths, are shuffled."""
         rules, n, rng, first, transitions = call
         assert self._graph is not None
-        here: Counter[tuple[Node | None, Any]] = Counter()
-        if first:
-            here[(self._graph.root, ((), Fraction(0)))] = first
-        if n > first:
-            here[(self._graph.root, None)] = n - first
-        total, kept = Fraction(0), []
+        total, kept, steps = Fraction(0), [], Counter[tuple[Node, int]]()
+
+        def mark(tag: Any, node: Node, action: int, paid: Fraction, count: int) -> Any:
+            nonlocal total
+            total += paid * count
+            steps[(node, action)] += count
+            return tag and ((*tag[0], action), tag[1] + paid)
+
+        parts = {((), Fraction(0)): first, None: n - first}
+        here: Counts = {(self._graph.root, tag): m for tag, m in parts.items() if m}
         for rule in rules:
-            ahead: Counter[tuple[Node | None, Any]] = Counter()
-            steps = Counter[tuple[Node, int]]()
-            places: Any = here
-            for node, tag, action, count in self._graph.split(places, rule, rng):
-                reward, following = self._graph.edge(node, action)
-                total += reward * count
-                steps[(node, action)] += count
-                if tag is not None:
-                    tag = (*tag[0], action), tag[1] + reward
-                ahead[(following, tag)] += count
+            steps.clear()
+            here = self._graph.follow(here, [rule], rng, mark)
             if transitions:
                 kept.append(self._measure(steps, True))
-            here = ahead
         ended = [(*tag, count) for (_, tag), count in here.items() if tag is not None]
         rows = [path for path, _, count in ended for _ in range(count)]
         gained = [float(sum_) for _, sum_, count in ended for _ in range(count)]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, NoReturn, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,24 +20,12 @@ from ..classes.protocols import (
 from ..exact import OwnCodeError, calling, raised
 from ..exact.arrays import END
 from ..exact.data import EmpiricalMeasure
-from .protocol import (
-    STOCHASTIC,
-    ActionRule,
-    DrawCall,
-    ObservationSpace,
-    RunCall,
-    Trajectories,
-)
+from .protocol import STOCHASTIC, DrawCall, ObservationSpace, RunCall, Trajectories
 
 Determinism = Literal["nothing", "transitions", "rewards", "everything"]
 """What a path of actions fixes: each word includes those before it."""
 
-DETERMINISM: tuple[Determinism, ...] = (
-    "nothing",
-    "transitions",
-    "rewards",
-    "everything",
-)
+DETERMINISM: tuple[Determinism, ...] = get_args(Determinism)
 
 SEEDS = 2**31  # Seeds of episodes are below it
 
@@ -190,7 +178,7 @@ class Simulator:
             self.refuse(call, given, expected)
         return features
 
-    def refuse(self, call: str, given: str, expected: str) -> Any:
+    def refuse(self, call: str, given: str, expected: str) -> NoReturn:
         """Raise the error for a call."""
         raise OwnCodeError(
             f"simulator {self.name!r}: {call} gave {given}; expected {expected}"
@@ -216,7 +204,7 @@ class Simulator:
 
     def differs(
         self, declared: Determinism, call: str, least: int, what: str, a: Any, b: Any
-    ) -> None:
+    ) -> NoReturn:
         """Refuse for good, as a call gave something else the second time."""
         less = f"deterministic={DETERMINISM[least - 1]!r}"
         advice = f"declare {less}"
@@ -230,7 +218,7 @@ class Simulator:
             f"{a!s:.80}, and on replay {b!s:.80}; {advice} ({STOCHASTIC} learn there)"
         )
 
-    def give_up(self, why: str) -> None:
+    def give_up(self, why: str) -> NoReturn:
         """Refuse the process, now and whenever it is asked again."""
         self.refusal = f"simulator {self.name!r}: {why}"
         raise ReplayError(self.refusal)
@@ -265,8 +253,9 @@ MAX_BYTES = 2**31  # Largest sample of features, in bytes
 _BLOCK = 2**12
 
 
-@dataclass(frozen=True, eq=False)
-class _Block:
+class Block(NamedTuple):
+    """Some episodes."""
+
     observations: list[NDArray[Any]]  # (n,) or (n, d), by kept level
     actions: NDArray[np.int64]  # shape (n, L'), as rewards
     rewards: NDArray[np.float64]
@@ -283,26 +272,18 @@ class Episodes:
         """Give the data of a level, as the protocol's ``draw``."""
         rules, n, rng, h, successors, _ = call
         more = successors and h < self._simulator.horizon
-        blocks = list(self._play(rules, n, rng, h, h + more))
-        x, after = _joined(blocks, 0), None
+        blocks = list(self.play(rules, n, rng, range(h, h + more + 1)))
         if h > len(rules):
-            return _merged(x)
-        if more:
-            after = _joined(blocks, 1)
-        elif successors and x.ndim == 1:
-            after = np.full(len(x), END)
-        actions = np.concatenate([b.actions[:, h - 1] for b in blocks])
-        gained = np.concatenate([b.rewards[:, h - 1 :].sum(axis=1) for b in blocks])
-        return _merged(x, actions, np.minimum(gained, 1), after)
+            return _merged(_joined(blocks, 0))
+        return self._level(blocks, 0, range(h, len(rules) + 1), successors)
 
     def run(self, call: RunCall) -> Trajectories:
         """Whole episodes."""
         rules, n, rng, first, transitions = call
-        h = self._simulator.horizon
-        levels = (1, h) if transitions else (h + 1, h)
+        levels = range(1, self._simulator.horizon + 1 if transitions else 1)
         total, left = Fraction(0), first
         paths, returns, blocks = [], [], []
-        for block in self._play(rules, n, rng, *levels):
+        for block in self.play(rules, n, rng, levels):
             values, counts = np.unique(block.rewards, return_counts=True)
             pairs = zip(values.tolist(), counts.tolist(), strict=True)
             total += sum((Fraction(v) * c for v, c in pairs), Fraction(0))
@@ -310,61 +291,48 @@ class Episodes:
             returns.append(block.rewards[:left].sum(axis=1))
             left -= len(paths[-1])
             blocks += [block] if transitions else []
-        kept = [self._level(blocks, i) for i in range(h if transitions else 0)]
+        kept = [self._level(blocks, h - 1, range(h, h + 1), True) for h in levels]
         firsts = np.concatenate(paths), np.concatenate(returns)
         return Trajectories(n, total / n, *firsts, tuple(kept))
 
-    def whole(
-        self, rules: Sequence[ActionRule], n: int, rng: np.random.Generator
-    ) -> Iterator[tuple[list[NDArray[Any]], NDArray[np.int64], NDArray[np.float64]]]:
-        """Play whole episodes: observations of each level, actions and rewards."""
-        for block in self._play(rules, n, rng, 1, self._simulator.horizon):
-            yield block.observations, block.actions, block.rewards
-
-    def _level(self, blocks: Sequence[_Block], i: int) -> EmpiricalMeasure:
-        x = _joined(blocks, i)
-        after: NDArray[Any] | None = None
-        if i + 1 < self._simulator.horizon:
+    def _level(
+        self, blocks: Sequence[Block], i: int, levels: range, successors: bool
+    ) -> EmpiricalMeasure:
+        """Give the data of the first of some levels, with what all of them pay."""
+        x, after, first = _joined(blocks, i), None, levels.start - 1
+        if successors and levels.start < self._simulator.horizon:
             after = _joined(blocks, i + 1)
-        elif x.ndim == 1:
+        elif successors and x.ndim == 1:
             after = np.full(len(x), END)
-        actions = np.concatenate([b.actions[:, i] for b in blocks])
-        rewards = np.concatenate([b.rewards[:, i] for b in blocks])
-        return _merged(x, actions, rewards, after)
+        actions = np.concatenate([b.actions[:, first] for b in blocks])
+        paid = [b.rewards[:, first : levels.stop - 1].sum(axis=1) for b in blocks]
+        rewards = np.minimum(np.concatenate(paid), 1)
+        return _merged(x, actions=actions, rewards=rewards, next_observations=after)
 
-    def _play(
-        self,
-        rules: Sequence[ActionRule],
-        n: int,
-        rng: np.random.Generator,
-        kept: int,
-        last: int,
-    ) -> Iterator[_Block]:
-        """Play n episodes, a rule a level; keep observations of kept..last."""
+    def play(
+        self, rules: Sequence[Any], n: int, rng: np.random.Generator, kept: range
+    ) -> Iterator[Block]:
+        """Play n episodes, a rule a level; keep observations of some levels."""
         sim = self._simulator
         width = sim.spaces[0].dimension or 1
-        if n > MOST_EPISODES or n * width * 8 * max(1, last - kept + 1) > MAX_BYTES:
+        if n > MOST_EPISODES or n * width * 8 * max(1, len(kept)) > MAX_BYTES:
             raise ValueError(
                 f"n: {n} episodes of simulator {sim.name!r} one by one are too many "
                 f"(at most {MOST_EPISODES}, or {MAX_BYTES} bytes of features); take "
                 "practical parameters, or declare what is deterministic"
             )
         for start in range(0, n, _BLOCK):
-            yield self._block(rules, min(_BLOCK, n - start), rng, kept, last)
+            yield self._block(rules, min(_BLOCK, n - start), rng, kept)
 
     def _block(
-        self,
-        rules: Sequence[ActionRule],
-        n: int,
-        rng: np.random.Generator,
-        kept: int,
-        last: int,
-    ) -> _Block:
+        self, rules: Sequence[Any], n: int, rng: np.random.Generator, kept: range
+    ) -> Block:
         sim, seeded = self._simulator, self._seeded
         reset, step, finite = sim.reset, sim.step, sim.spaces[0].is_finite
         seeds = rng.integers(SEEDS, size=n).tolist() if seeded else []
         plan = [(h, *self._chooser(h, rule, n, rng)) for h, rule in enumerate(rules, 1)]
-        buffers = [] if finite else self._buffers(n, kept, last)
+        spaces = [] if finite else sim.spaces[kept.start - 1 : kept.stop - 1]
+        buffers = [np.empty((n, space.dimension or 0)) for space in spaces]
         seen: list[Any] = []
         actions: list[int] = []
         rewards: list[Any] = []
@@ -378,8 +346,8 @@ class Episodes:
                 for h, column, choose in plan:
                     if finite:
                         see(x)
-                    elif kept <= h <= last:
-                        self._keep(buffers[h - kept], i, x)
+                    elif h in kept:
+                        self._keep(buffers[h - kept.start], i, x)
                     a = column[i] if choose is None else choose(x)
                     found = step(a)
                     if len(found) == 2:
@@ -391,8 +359,8 @@ class Episodes:
                 if h < horizon:
                     if finite:
                         see(x)
-                    elif kept <= h + 1 <= last:
-                        self._keep(buffers[h + 1 - kept], i, x)
+                    elif h + 1 in kept:
+                        self._keep(buffers[h + 1 - kept.start], i, x)
         except (MemoryError, OwnCodeError):
             raise
         except Exception as error:
@@ -406,17 +374,12 @@ class Episodes:
         if finite:
             levels = min(len(plan) + 1, horizon)
             codes = self._codes(seen, (n, levels))
-            chosen = range(kept, last + 1)
-            return _Block([codes[:, h - 1].copy() for h in chosen], taken, table)
-        for h, buffer in enumerate(buffers, kept):
+            return Block([codes[:, h - 1].copy() for h in kept], taken, table)
+        for h, buffer in enumerate(buffers, kept.start):
             if not np.isfinite(buffer).all():
                 row = int(np.argmin(np.isfinite(buffer).all(axis=1)))
                 sim.observation(h, buffer[row], f"episode {row} of a sample, level {h}")
-        return _Block(buffers, taken, table)
-
-    def _buffers(self, n: int, kept: int, last: int) -> list[NDArray[Any]]:
-        spaces = self._simulator.spaces[kept - 1 : last]
-        return [np.empty((n, space.dimension or 0)) for space in spaces]
+        return Block(buffers, taken, table)
 
     def _keep(self, buffer: NDArray[Any], i: int, x: Any) -> None:
         """Copy features: a simulator may change its array in place."""
@@ -502,17 +465,10 @@ class Episodes:
         return np.array([int(x) for x in seen], dtype=np.int64).reshape(shape)
 
 
-def _joined(blocks: Sequence[_Block], i: int) -> NDArray[Any]:
+def _joined(blocks: Sequence[Block], i: int) -> NDArray[Any]:
     return np.concatenate([block.observations[i] for block in blocks])
 
 
-def _merged(
-    x: NDArray[Any],
-    actions: NDArray[np.int64] | None = None,
-    rewards: NDArray[np.float64] | None = None,
-    after: NDArray[Any] | None = None,
-) -> EmpiricalMeasure:
-    whole = EmpiricalMeasure(
-        x, actions=actions, rewards=rewards, next_observations=after
-    )
+def _merged(x: NDArray[Any], **columns: Any) -> EmpiricalMeasure:
+    whole = EmpiricalMeasure(x, **columns)
     return whole.merged() if whole.is_finite else whole

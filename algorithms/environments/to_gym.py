@@ -156,11 +156,12 @@ class ProcessEnv(gymnasium.Env[Any, Any]):
         self._level, self._gained = 0, 0.0
         self._here: Any = None
         self._last: int | None = None
-        self.action_space = spaces.Discrete(_actions(process, self._stepper))
         self.observation_space: Any
         if isinstance(process, TabularMDP):
+            self.action_space = spaces.Discrete(int(process.action_counts.max()))
             self._offsets = np.array([0, process.n_states])
         else:
+            self.action_space = spaces.Discrete(process.n_actions)
             levels = [process.space(h + 1) for h in range(process.horizon)]
             if not levels[0].is_finite:
                 shape = (levels[0].dimension or 0,)
@@ -235,12 +236,6 @@ class ProcessEnv(gymnasium.Env[Any, Any]):
             return x
         single = isinstance(self._stepper, MdpStepper)
         return int(x if single else self._offsets[self._level - 1] + x)
-
-
-def _actions(process: Environment | TabularMDP, played: Any) -> int:
-    if isinstance(played, MdpStepper):
-        return int(played.mdp.action_counts.max())
-    return int(process.n_actions)
 
 
 def picture_of_mdp(mdp: TabularMDP, state: int | None) -> NDArray[np.uint8]:

@@ -23,7 +23,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exact.arrays import END, INT64_MAX, check_count, check_sizes, check_table
+from ..exact.arrays import (
+    INT64_MAX,
+    MOST_NUMBERS,
+    check_count,
+    check_sizes,
+    check_table,
+)
 from .finite import FiniteEnvironment
 from .finite_model import FiniteLevel, FiniteModel
 from .latent import BitsEmission, GaussianEmission, LatentEnvironment
@@ -122,9 +128,7 @@ def extra_dimension(horizon: int, dimension: int | None) -> int:
     check_sizes(1, horizon=horizon)
     if dimension is None:
         return horizon
-    dimension = check_count("dimension", dimension, least=0)
-    check_sizes(0, dimension=dimension)
-    return dimension
+    return check_count("dimension", dimension, least=0, most=MOST_NUMBERS)
 
 
 def _check_tables(horizon: int, dimension: int, actions: int) -> None:
@@ -365,16 +369,11 @@ def _level(
     for cell in cells:
         hidden = sum(1 << i for i, light in enumerate(lights.tolist()) if light == cell)
         seen += [(cell, int(p)) for p in patterns if not p & hidden]
-    owner = np.array([cells.index(cell) for cell, _ in seen])
-    emissions = np.zeros((len(cells), len(seen)), dtype=np.int64)
-    emissions[owner, np.arange(len(seen))] = 1
-    targets = moves[list(cells)]
-    units = (targets == goal).astype(np.int64)[owner][:, :, None]
-    place = {cell: i for i, cell in enumerate(following)}
-    transitions = np.zeros((*targets.shape, len(following)), dtype=np.int64)
-    if following:
-        for s, a in np.ndindex(targets.shape):
-            transitions[s, a, place.get(int(targets[s, a]), END)] = 1
+    owners = [cell for cell, _ in seen]
+    emissions = np.equal.outer(cells, owners).astype(np.int64)
+    units = (moves[owners] == goal).astype(np.int64)[:, :, None]
+    after = np.array(following, dtype=np.int64)
+    transitions = np.equal.outer(moves[list(cells)], after).astype(np.int64)
     return FiniteLevel(emissions, units, np.ones_like(units), transitions), seen
 
 
@@ -386,9 +385,7 @@ def _images(
 ) -> NDArray[np.float64]:
     images = np.zeros((len(seen), cells))
     images[:, sorted(blocked)] = 0.25
-    for row, (cell, pattern) in enumerate(seen):
-        for i, light in enumerate(lights.tolist()):
-            if pattern >> i & 1:
-                images[row, light] = 0.5
-        images[row, cell] = 1.0
+    place, pattern = np.array(seen).T
+    images[:, lights] = (pattern[:, None] >> np.arange(len(lights)) & 1) / 2
+    images[np.arange(len(seen)), place] = 1
     return images

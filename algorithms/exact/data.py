@@ -232,18 +232,15 @@ class EmpiricalMeasure:
         first = order[new]
         groups = np.cumsum(new) - 1
         weights = group_sums(self.weights[order], groups, len(first), self.total_weight)
-        return self._rows(first, weights)
 
-    def _rows(self, index: NDArray[np.int64], weights: Any) -> EmpiricalMeasure:
-        rewards = self.rewards
-        if self._rational_rewards is not None:
-            rewards = self._rational_rewards
-        following = self.next_observations
+        def kept(column: NDArray[Any] | None) -> NDArray[Any] | None:
+            return None if column is None else column[first]
+
         return EmpiricalMeasure(
-            self.observations[index],
-            actions=None if self.actions is None else self.actions[index],
-            rewards=None if rewards is None else rewards[index],
-            next_observations=None if following is None else following[index],
+            codes[first],
+            actions=kept(self.actions),
+            rewards=kept(self.rewards if rational is None else rational),
+            next_observations=kept(self.next_observations),
             weights=weights,
             draws=self.draws,
         )

@@ -23,13 +23,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..classes.features import LinearValueClass
 from ..classes.finite import (
     FinitePolicyClass,
     FiniteValueClass,
+    KernelBall,
     TabularPolicyClass,
     TabularValueClass,
 )
-from ..classes.linear import KernelBall, LinearValueClass
 from ..classes.protocols import ValueClass
 from ..environments.protocol import Path, Truth
 from ..exact.arrays import Number, object_array

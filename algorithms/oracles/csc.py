@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..classes.features import LearnedPolicyClass, LinearPolicyClass
 from ..classes.finite import FinitePolicyClass, TabularPolicy, TabularPolicyClass
-from ..classes.learned import LearnedPolicyClass
-from ..classes.linear import LinearPolicyClass
 from ..classes.protocols import Observations, Policy, PolicyClass
 from ..exact.arrays import check_actions, check_reals, reject
 from ..exact.data import EmpiricalMeasure

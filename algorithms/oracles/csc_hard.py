@@ -17,8 +17,14 @@ import scipy  # loads scipy.optimize where it is first used
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from ..classes.learned import LearnedPolicy, LearnedPolicyClass, Learner, Predictor
-from ..classes.linear import LinearPolicy, LinearPolicyClass
+from ..classes.features import (
+    LearnedPolicy,
+    LearnedPolicyClass,
+    Learner,
+    LinearPolicy,
+    LinearPolicyClass,
+    Predictor,
+)
 from ..exact.arrays import single_threaded
 from ..exact.data import EmpiricalMeasure
 from . import CscResult, group_costs, largest_group, magnitude, summation_bound, support

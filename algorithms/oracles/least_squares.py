@@ -21,9 +21,13 @@ import numpy as np
 import scipy  # loads its parts where they are first used
 from numpy.typing import ArrayLike, NDArray
 
+from ..classes.features import (
+    LearnedValue,
+    LearnedValueClass,
+    LinearValue,
+    LinearValueClass,
+)
 from ..classes.finite import FiniteValueClass, TabularValue, TabularValueClass
-from ..classes.learned import LearnedValue, LearnedValueClass
-from ..classes.linear import LinearValue, LinearValueClass
 from ..classes.protocols import ValueClass
 from ..exact.arrays import check_reals, reject, single_threaded
 from ..exact.data import EmpiricalMeasure

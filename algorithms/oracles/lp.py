@@ -31,9 +31,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes.finite import FiniteValueClass, TabularValueClass
-from ..classes.learned import LearnedValueClass
-from ..classes.linear import KernelBall, KernelFunction, LinearValueClass
+from ..classes.features import LearnedValueClass, LinearValueClass
+from ..classes.finite import (
+    FiniteValueClass,
+    KernelBall,
+    KernelFunction,
+    TabularValueClass,
+)
 from ..classes.protocols import Observations, ValueClass, ValueFunction
 from ..exact.arrays import check_reals
 from ..exact.data import EmpiricalMeasure, Field

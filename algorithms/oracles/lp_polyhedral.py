@@ -23,8 +23,8 @@ from ...solvers.lp.highs import ArrayLp
 from ...solvers.lp.lp import LpSession
 from ...solvers.model.model import LinearModel
 from ...solvers.outcome import Status
+from ..classes.features import FeatureMap, LinearValue, LinearValueClass
 from ..classes.finite import TabularValue, TabularValueClass
-from ..classes.linear import FeatureMap, LinearValue, LinearValueClass
 from ..classes.protocols import ValueFunction
 from . import Constraint, Functional, summation_bound
 

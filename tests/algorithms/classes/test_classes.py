@@ -1,4 +1,4 @@
-"""Function classes: evaluation, admission, sizes, levels."""
+"""Function classes: evaluation, admission, sizes, levels; mixtures of policies."""
 
 import itertools
 import math
@@ -9,11 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms import classes
-from olivine.algorithms.classes.linear import LinearPolicy, LinearValue
+from olivine.algorithms.classes.features import LinearPolicy, LinearValue
+from olivine.algorithms.classes.protocols import action_probabilities, sample_actions
 from olivine.algorithms.exact.data import EmpiricalMeasure
+from olivine.algorithms.oracles.csc import csc
+from olivine.algorithms.oracles.ledger import Ledger, guard
 from olivine.algorithms.oracles.lp import mean_discrepancy
 from olivine.algorithms.oracles.testing import measures
 
+from tests.support.depth import with_rows
 from tests.support.refusals import refused
 
 VALUE_CLASSES = [
@@ -148,8 +152,7 @@ def test_infinite_classes_count_points_or_a_cover():
     policies = classes.LinearPolicyClass(2, 2)
     assert policies.log_size(points=1000) < 0.1 * 1000 * math.log(2)
     refused("points", policies.log_size)
-    with pytest.raises(ValueError, match="resolution"):
-        classes.LinearValueClass(2, bound=1).log_size()
+    refused("resolution", classes.LinearValueClass(2, bound=1).log_size)
     with pytest.raises(ValueError, match="without a table"):
         classes.LinearValueClass(2, bound=1).log_size(resolution=0.1)
     with pytest.raises(ValueError, match="needs both"):
@@ -243,3 +246,71 @@ def test_kernel_discrepancy_against_direct_evaluation(rng):
     refused("radius", classes.KernelBall, kernel, radius=0)
     with pytest.raises(ValueError, match="differ in kind"):
         mean_discrepancy(ball, p, EmpiricalMeasure([0]), epsilon_sub=0.1)
+
+
+A, B = (classes.TabularPolicy(np.array([0, a, 2])) for a in (1, 2))
+MIXED = classes.MixedPolicy((A, B), (Fraction(1, 4), Fraction(3, 4)), 3)
+CODES = np.array([2, 1, 0, 1])
+
+
+def test_probabilities_of_a_mixture():
+    expected = [[0, 0, 1], [0, 0.25, 0.75], [1, 0, 0], [0, 0.25, 0.75]]
+    assert MIXED(CODES).tolist() == expected
+    assert len(MIXED) == 2
+    assert action_probabilities(MIXED, CODES, 3) is not None
+    assert action_probabilities(MIXED, CODES, 3).tolist() == expected
+    assert action_probabilities(A, CODES, 3).argmax(axis=1).tolist() == [2, 1, 0, 1]
+    none = np.array([], dtype=np.int64)
+    assert action_probabilities(A, none, 3).shape == (0, 3)
+
+
+def test_guarded_policies_are_evaluated_and_counted():
+    data = EmpiricalMeasure([0, 1])
+    policies = guard(classes.TabularPolicyClass(3, 3))
+    with Ledger() as ledger:
+        found = csc(policies, data, np.eye(3)[:2], epsilon_sub=0.1).policy
+        assert action_probabilities(found, CODES, 3).sum() == 4
+    assert (ledger.evaluations, ledger.touches) == (1, [])
+
+
+def test_draws_have_their_probabilities(rng):
+    drawn = [MIXED.draw(rng) is B for _ in range(4000)]
+    assert np.mean(drawn) == pytest.approx(0.75, abs=0.03)
+    chances = np.tile(MIXED(CODES[1:2]), (4000, 1))
+    actions = sample_actions(chances, rng)
+    assert np.mean(actions == 2) == pytest.approx(0.75, abs=0.03)
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from([0.0, 1e-300, 0.1, 0.5, 1.0]), min_size=3, max_size=3)
+        .filter(any)
+        .map(lambda row: (np.array(row) / sum(row)).tolist()),
+        min_size=1,
+        max_size=5,
+    ),
+    st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=100, deadline=None)
+def test_an_action_of_probability_zero_is_never_drawn(rows, seed):
+    chances = np.array(rows)
+    actions = sample_actions(chances, np.random.default_rng(seed))
+    assert actions.dtype == np.int64
+    assert (chances[np.arange(len(rows)), actions] > 0).all()
+
+
+@with_rows("weights", (), (1,), (Fraction(1, 2), Fraction(1, 3)), (0, 1), (2, -1))
+def test_weights_that_are_none(weights):
+    refused("weights", classes.MixedPolicy, (A, B), tuple(map(Fraction, weights)), 3)
+
+
+@with_rows(
+    "policy",
+    lambda x: np.zeros((len(x), 2)),
+    lambda x: np.zeros(len(x)),
+    lambda x: np.full(len(x), 3),
+    lambda x: np.full(len(x), -1),
+    lambda x: np.zeros(1, dtype=int),
+)
+def test_what_is_no_policy_is_refused(policy):
+    refused("policy", action_probabilities, policy, CODES, 3)

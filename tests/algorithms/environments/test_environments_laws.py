@@ -105,10 +105,14 @@ def test_no_policy_beats_the_optimal_value(env):
         assert value <= truth.optimal_value
 
 
+def random_path(env, rng):
+    return tuple(rng.integers(env.n_actions, size=rng.integers(env.horizon)).tolist())
+
+
 @given(environments(), st.integers(0, 99))
 def test_truth_is_consistent_along_paths(env, seed):
     rng, truth = np.random.default_rng(seed), env.truth
-    path = tuple(rng.integers(env.n_actions, size=rng.integers(env.horizon)).tolist())
+    path = random_path(env, rng)
     h, state = len(path) + 1, truth.state(path)
     assert state in truth.reachable(h)
     assert truth.path_value(path) == truth.state_value(h, state)
@@ -149,8 +153,7 @@ def mean_of_laws(env, policies, path):
 @given(environments(max_horizon=4), st.integers(0, 99))
 def test_laws_of_the_return_have_the_true_mean(env, seed):
     rng = np.random.default_rng(seed)
-    path = tuple(rng.integers(env.n_actions, size=rng.integers(env.horizon)).tolist())
-    policies = random_policies(env, rng)
+    path, policies = random_path(env, rng), random_policies(env, rng)
     value = env.truth.policy_path_value(path, policies)
     assert mean_of_laws(env, policies, path) == value
 
@@ -170,7 +173,7 @@ def test_laws_of_the_return_join_futures_of_different_scales():
 )
 def test_data_of_any_size(env, n, seed):
     rng, truth = np.random.default_rng(seed), env.truth
-    path = tuple(rng.integers(env.n_actions, size=rng.integers(env.horizon)).tolist())
+    path = random_path(env, rng)
     h, chances = len(path) + 1, truth.observation_probabilities(path)
     policies = random_policies(env, rng)
     sets = [
@@ -204,6 +207,14 @@ def test_data_of_any_size(env, n, seed):
         assert abs(Fraction(weight, n) - chances[x]) <= bound
 
 
+def listed(data, unit):
+    """Outcomes (x, a, units) of a data set, each as often as it was drawn."""
+    rewards = (data.exact_rewards * unit).tolist()
+    columns = data.codes().tolist(), data.actions.tolist(), rewards, data.weights
+    rows = zip(*columns, strict=True)
+    return [(x, a, int(r)) for x, a, r, w in rows for _ in range(w)]
+
+
 def one_by_one(env, policies, count, rng):
     """Outcomes (x, a, units) at level 1, one tuple at a time."""
     steps = draw_episodes(env.truth.model, policies, count, rng)[0]
@@ -229,30 +240,14 @@ def test_counts_have_the_law_of_tuple_by_tuple_sampling():
     n, sets_of_three = deep(20_000, 5000), deep(1500, 500)
     drawn = one_by_one(env, policies, n, rng)
     data = env.draw(policies[:1], n, rng, successors=False)
-    rows = zip(
-        data.codes().tolist(),
-        data.actions.tolist(),
-        (data.exact_rewards * unit).tolist(),
-        data.weights.tolist(),
-        strict=True,
-    )
-    counted = [o for *o, w in rows for o in [(o[0], o[1], int(o[2]))] * w]
-    assert same_law(drawn, counted) > 1e-3
+    assert same_law(drawn, listed(data, unit)) > 1e-3
     # the whole vector of counts of small data sets, not only its mean
     small = one_by_one(env, policies, 3 * sets_of_three, rng)
     triples = [tuple(sorted(small[i : i + 3])) for i in range(0, len(small), 3)]
     sets = []
     for _ in range(sets_of_three):
         data = env.draw(policies[:1], 3, rng, successors=False)
-        rows = zip(
-            data.codes().tolist(),
-            data.actions.tolist(),
-            (data.exact_rewards * unit).tolist(),
-            data.weights.tolist(),
-            strict=True,
-        )
-        cells = [(x, a, int(r)) for x, a, r, w in rows for _ in range(w)]
-        sets.append(tuple(sorted(cells)))
+        sets.append(tuple(sorted(listed(data, unit))))
     assert same_law([t[:2] for t in triples], [t[:2] for t in sets]) > 1e-3
 
 
@@ -264,9 +259,7 @@ def test_rollouts_and_runs_have_the_law_of_single_episodes():
     returns = sum(s.units for s in steps).tolist()
     single = list(zip(steps[0].codes.tolist(), returns, strict=True))
     data = env.draw(policies, 20_000, rng, level=1)
-    units = (data.exact_rewards * model.unit).tolist()
-    rows = zip(data.codes().tolist(), units, data.weights.tolist(), strict=True)
-    assert same_law(single, [(x, int(u)) for x, u, w in rows for _ in range(w)]) > 1e-3
+    assert same_law(single, [(x, u) for x, _, u in listed(data, model.unit)]) > 1e-3
     paths = env.run(policies, 20_000, rng, first=20_000).paths
     actions = list(zip(*(s.actions.tolist() for s in steps), strict=True))
     assert same_law(actions, [tuple(p) for p in paths.tolist()]) > 1e-3

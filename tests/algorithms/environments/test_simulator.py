@@ -18,8 +18,10 @@ from olivine.algorithms.environments.to_gym import MdpStepper, stepper
 from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.learning import registry
 from olivine.algorithms.learning.events import Evaluation
+from olivine.algorithms.mdp.tabular import TabularMDP
 
 from tests.support.depth import deep, with_rows
+from tests.support.refusals import refused
 from tests.support.tabular import mdps
 
 HALF = Fraction(1, 2)
@@ -152,6 +154,48 @@ def test_any_mdp_can_be_stepped_through(mdp):
     assert min(returns) >= mdp.horizon * min(0, *rewards) - 1e-9
 
 
+MDP = TabularMDP.from_lists(
+    [
+        ("start", 1, [("a", 0, {"left": 1}), ("b", Fraction(1, 8), {"right": 1})]),
+        ("left", 2, [("a", Fraction(1, 4), {}), ("b", Fraction(3, 8), {})]),
+        ("right", 2, [("a", Fraction(1, 2), {}), ("b", Fraction(5, 8), {}),
+                      ("c", Fraction(3, 4), {})]),
+    ],
+    horizon=2,
+)  # fmt: skip
+
+
+@with_rows(
+    "actions, seen, paid",
+    ((0, 0), (1, None), (0, 1 / 4)),
+    ((0, 1), (1, None), (0, 3 / 8)),
+    ((1, 0), (2, None), (1 / 8, 1 / 2)),
+    ((1, 2), (2, None), (1 / 8, 3 / 4)),
+)
+def test_an_action_of_an_mdp_pays_its_own_reward(actions, seen, paid):
+    played = stepper(MDP)
+    assert played.begin(rng()) == 0
+    assert [played.step(a) for a in actions] == list(zip(seen, paid, strict=True))
+
+
+def test_a_simulator_ends_after_its_last_level():
+    seen = [0]
+
+    def reset():
+        seen[0] = 0
+        return 0
+
+    def step(action):
+        seen[0] += 1
+        return seen[0], action / 4  # the last observation, 2, is no code of a level
+
+    env = olivine.from_simulator(reset, step, 2, 2, codes=[1, 2])
+    played = stepper(env)
+    for _ in range(2):
+        assert played.begin(rng()) == 0
+        assert [played.step(1), played.step(0)] == [(1, 0.25), (None, 0.0)]
+
+
 class Counter:
     """Counts actions of 1; what it returns can be spoilt at the third step."""
 
@@ -192,18 +236,13 @@ BAD = [
 
 @pytest.mark.parametrize(("spoil", "message"), BAD)
 def test_a_bad_return_value_is_named(spoil, message):
-    with pytest.raises(ValueError, match=r"step\(\d\) after actions \[.*" + message):
-        environment(Counter(spoil))
+    refused(r"step\(\d\) after actions \[.*" + message, environment, Counter(spoil))
     # And in the midst of sampling, after a good start.
     counter = Counter()
     env = environment(counter)
     before = env.run([lowest] * 4, 10, rng())
     counter.spoil = spoil
-    with pytest.raises((ValueError, TypeError)) as caught:
-        env.run([coin] * 4, 10, rng())
-    told = str(caught.value) + " ".join(getattr(caught.value, "__notes__", []))
-    assert "simulator" in told
-    assert "level" in told
+    refused("simulator .*level", env.run, [coin] * 4, 10, rng())
     counter.spoil = None  # nothing is lost
     assert env.run([lowest] * 4, 10, rng()).mean_return == before.mean_return == 0
 
@@ -221,8 +260,7 @@ def test_episodes_too_long_and_states_that_are_none_are_refused():
     with pytest.raises(ValueError, match=r"gave tuple \(nan, 1\); expected no NaN"):
         environment(Counter(), deterministic="transitions", state=lambda: (math.nan, 1))
     env = environment(counter, deterministic="everything", state=lambda: 0)
-    with pytest.raises(ValueError, match="lead to the same state, but"):
-        env.draw((0, 1, "uniform"), 10, rng())
+    refused("lead to the same state, but", env.draw, (0, 1, "uniform"), 10, rng())
 
 
 @pytest.mark.parametrize("deterministic", ["nothing", "everything"])
@@ -242,8 +280,7 @@ def test_features_of_another_shape_are_refused(value):
     given = np.zeros(2)
     env = olivine.from_simulator(lambda: given, lambda a: (given, 0), 2, 2, dimension=2)
     given = value
-    with pytest.raises(ValueError, match=r"expected 2 finite features|level 1"):
-        env.draw((), 5, rng(), level=1)
+    refused(r"expected 2 finite features|level 1", env.draw, (), 5, rng(), level=1)
 
 
 def test_an_error_of_the_simulator_itself_is_named_with_its_place():
@@ -256,8 +293,7 @@ def test_an_error_of_the_simulator_itself_is_named_with_its_place():
         env.run([lowest] * 4, 3, rng())
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
     counter.spoil = lambda s, f: {}["x"]
-    with pytest.raises(ValueError, match=rf"step\(.* raised KeyError: 'x' {place}"):
-        environment(counter)
+    refused(rf"step\(.* raised KeyError: 'x' {place}", environment, counter)
     counter.spoil = lambda s, f: {}[s.level]
     declared = {"deterministic": "transitions", "state": lambda: ("s", counter.count)}
     with pytest.raises(ValueError, match=r"in state \('s', \d\) raised KeyError"):
@@ -289,6 +325,9 @@ def test_a_limit_that_comes_during_a_step_stays_one():
     ({"codes": [2, 2]}, "codes: 2 numbers for 3 levels"),
     ({"codes": None}, "codes, dimension: give exactly one"),
     ({"codes": None, "dimension": 0}, "dimension: 0 is no positive integer"),
+    ({"dimension": 2}, "codes, dimension: give exactly one"),
+    ({"features": np.eye(3)}, "features: 3 rows for"),
+    ({"states": 0}, "states: 0 is no positive integer"),
     ({"replays": True}, "replays: True is no positive integer"),
     ({"seed": -1}, "seed: -1 is no integer of at least 0"),
     ({"seed": "a"}, "seed: 'a' is no integer of at least 0"),
@@ -297,23 +336,15 @@ def test_a_limit_that_comes_during_a_step_stays_one():
     ({"deterministic": "all"}, "deterministic: 'all' is none of nothing"),
 )
 def test_arguments_out_of_range_are_named(more, message):
-    with pytest.raises(ValueError, match=message):
-        lock_of(**more)
-
-
-def lock_of(**more):
-    lock = SlippingLock()
-    given = {"n_actions": 2, "horizon": 3, "codes": 2, **more}
-    return olivine.from_simulator(lock.reset, lock.step, **given)
+    refused(message, slipping, **more)
 
 
 def test_numbers_of_numpy_are_numbers():
-    env = lock_of(
+    _, env = slipping(
         n_actions=np.int64(2), horizon=np.int32(3), codes=np.array([2, 2, 2]),
-        states=np.uint8(2), replays=np.int16(3), deterministic="everything",
-        state="observation",
+        states=np.uint8(2), replays=np.int16(3),
     )  # fmt: skip
-    assert lock_of(codes=np.int64(2)).space(3).n_codes == 2
+    assert slipping(codes=np.int64(2))[1].space(3).n_codes == 2
     assert type(env.horizon) is type(env.n_actions) is type(env.space(1).n_codes) is int
     rules = np.array([1, 0, 1])
     data = env.draw(rules, np.int64(9), rng(), level=np.int64(1))
@@ -411,8 +442,7 @@ def test_a_process_that_differs_on_replay_is_found_out(share, declared, spoil, w
             env.draw((*path, "uniform"), 50, rng())
 
     named = rf"step\(.\) after .* gave {what} .*on replay"
-    with pytest.raises(ValueError, match=named):
-        sample()
+    refused(named, sample)
 
 
 def test_hidden_transitions_are_compared_where_the_state_is_told():
@@ -440,26 +470,9 @@ def test_what_is_not_known_is_said():
     with pytest.raises(ValueError, match="`states` is missing"):
         _ = features.max_states
     assert not features.deterministic
-    with pytest.raises(ValueError, match="one by one are too many"):
-        features.draw((), 10**12, rng(), level=1)
+    refused("one by one are too many", features.draw, (), 10**12, rng(), level=1)
     with pytest.raises(ValueError, match="stochastic hidden dynamics"):
         olivine.learn("valor", environment(counter), parameters="practical")
-
-
-@with_rows(
-    "more, message",
-    ({"codes": 5, "dimension": 2}, "give exactly one"),
-    ({}, "give exactly one"),
-    ({"codes": [5, 5]}, "2 numbers for 4 levels"),
-    ({"codes": 5, "deterministic": "all"}, "'all' is none of nothing"),
-    ({"codes": 5, "state": "seen"}, "no function and not 'observation'"),
-    ({"codes": 5, "features": np.eye(3)}, "3 rows for"),
-    ({"codes": 5, "states": 0}, "states"),
-)
-def test_arguments_out_of_range_are_refused(more, message):
-    counter = Counter()
-    with pytest.raises(ValueError, match=message):
-        olivine.from_simulator(counter.reset, counter.step, 2, 4, **more)
 
 
 def test_fractions_stay_exact_and_returns_are_at_most_one():
@@ -523,8 +536,7 @@ def test_algorithms_learn_a_simulator(algorithm):
     (lambda e: olivine.learn("valor", e, seed=-1), "seed: -1 is no integer"),
 )
 def test_learn_names_what_is_wrong(call, message):
-    with pytest.raises(ValueError, match=message):
-        call(olivine.make("tabular", 0))
+    refused(message, call, olivine.make("tabular", 0))
 
 
 class SlippingLock:
@@ -549,7 +561,8 @@ class SlippingLock:
 def slipping(**more):
     lock = SlippingLock()
     more = {"deterministic": "everything", "state": "observation", **more}
-    return lock, olivine.from_simulator(lock.reset, lock.step, 2, 3, codes=2, **more)
+    more = {"n_actions": 2, "horizon": 3, "codes": 2, **more}
+    return lock, olivine.from_simulator(lock.reset, lock.step, **more)
 
 
 @pytest.mark.parametrize("ask", ["draw", "run", "truth", "evaluate", "learn"])
@@ -568,8 +581,7 @@ def test_a_process_that_slips_after_learning_is_refused_for_good(ask):
         "evaluate": lambda: olivine.evaluate(env, result.policies, 5),
         "learn": lambda: olivine.learn("psdp", env),
     }
-    with pytest.raises(ReplayError, match=r"on replay 0.0; declare .*'nothing'"):
-        questions[ask]()
+    refused(r"on replay 0.0; declare .*'nothing'", questions[ask], error=ReplayError)
 
 
 def test_what_was_learned_is_played_again_before_it_is_given():
@@ -597,12 +609,9 @@ def test_an_evaluation_plays_every_episode(declared):
     spread = (half.mean * (1 - half.mean) / 39) ** 0.5
     assert half.standard_error == pytest.approx(spread)
     assert half.overlooked(0.05) == pytest.approx(0.95**40)
-    with pytest.raises(ValueError, match=r"slip: 0\.0 is not in"):
-        half.overlooked(0)
-    with pytest.raises(ValueError, match="episodes: 1 is no integer of at least 2"):
-        olivine.evaluate(env, opened, 1)
-    with pytest.raises(ValueError, match="policies: some are missing"):
-        olivine.evaluate(env, [None, *opened[1:]], 5)
+    refused(r"slip: 0\.0 is not in", half.overlooked, 0)
+    refused("episodes: 1 is no integer of at least 2", olivine.evaluate, env, opened, 1)
+    refused("policies: some are missing", olivine.evaluate, env, [None, *opened[1:]], 5)
 
 
 @pytest.mark.parametrize("name", ["tabular", "lock", "grid"])

@@ -301,8 +301,7 @@ def test_bad_arrays_are_refused(field: str, value: object, message: str) -> None
         if not isinstance(value, list) or field.endswith("names")
         else (np.array(value))
     )
-    with pytest.raises(ValueError, match=message):
-        dataclasses.replace(good, **{field: bad}).validate()
+    refused(message, dataclasses.replace(good, **{field: bad}).validate)
 
 
 @with_rows("array", np.array([0.0, 1.0]), np.array([[0, 1]]), np.array([0, 2**40]))
@@ -319,5 +318,4 @@ def test_bad_policies_are_refused(policy: list) -> None:
 
 @pytest.mark.parametrize("level", [0, 3])
 def test_time_steps_outside_the_horizon_are_refused(level: int) -> None:
-    with pytest.raises(ValueError, match=r"outside 1\.\.2"):
-        chain(2).distribution([0, 0], level)
+    refused(r"outside 1\.\.2", chain(2).distribution, [0, 0], level)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms import classes
-from olivine.algorithms.classes.learned import LearnedPolicyClass
+from olivine.algorithms.classes.features import LearnedPolicyClass
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles import random_csc, random_least_squares
 from olivine.algorithms.oracles.csc import csc

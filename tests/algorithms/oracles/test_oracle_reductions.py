@@ -173,7 +173,7 @@ def labelled(k):
 @pytest.mark.parametrize("reduction", [*CLASSIFIERS, "cost-regression"])
 def test_sklearn_trees(k, reduction):
     tree = pytest.importorskip("sklearn.tree")
-    from olivine.algorithms.classes.learned import sklearn_policies
+    from olivine.algorithms.classes.features import sklearn_policies
 
     if reduction == "cost-regression":
         estimator = tree.DecisionTreeRegressor(random_state=0)
@@ -188,7 +188,7 @@ def test_sklearn_trees(k, reduction):
 
 def test_sklearn_linear_models_and_defaults():
     linear = pytest.importorskip("sklearn.linear_model")
-    from olivine.algorithms.classes.learned import sklearn_policies
+    from olivine.algorithms.classes.features import sklearn_policies
 
     data, costs = labelled(4)
     worst = costs.mean()
@@ -207,7 +207,7 @@ def test_sklearn_linear_models_and_defaults():
 
 def test_sklearn_estimators_without_weights_are_sampled():
     neighbors = pytest.importorskip("sklearn.neighbors")
-    from olivine.algorithms.classes.learned import sklearn_policies
+    from olivine.algorithms.classes.features import sklearn_policies
 
     estimator = neighbors.KNeighborsClassifier(1)
     with pytest.raises(ValueError, match="takes no sample_weight"):
