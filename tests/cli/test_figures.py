@@ -16,6 +16,8 @@ from olivine.reduction.contrast.contrast import HARD, SERIES, Measurement, Plan,
 
 from benchmarks import olive_honest, ties, trajectories
 from tests.support.depth import spread
+from tests.support.drawn import drawn
+from tests.support.recorded import recorded
 
 FILE = Path("f.svg")
 
@@ -137,3 +139,12 @@ def test_a_figure_is_legible_on_a_phone(draw, monkeypatch, tmp_path) -> None:
     assert 0 <= box.x0 < box.x1 <= width
     assert 0 <= box.y0 < box.y1 <= height
     assert min(text.get_fontsize() for text in figure.findobj(Text)) >= 8
+
+
+@pytest.mark.parametrize("draw", DRAWN, ids=lambda draw: draw.__name__)
+def test_a_figure_is_as_recorded(draw, monkeypatch, tmp_path) -> None:
+    monkeypatch.chdir(tmp_path)
+    kept = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: kept.append(figure))
+    draw()
+    recorded("figures", draw.__name__, {"figures": [drawn(f) for f in kept]})

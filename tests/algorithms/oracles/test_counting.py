@@ -194,10 +194,11 @@ def test_a_regressor_is_a_value_class():
 def test_an_estimator_that_is_neither_is_told_what_is_missing():
     linear = pytest.importorskip("sklearn.linear_model")
     from olivine import sklearn_policies, sklearn_values
+    from olivine.algorithms.classes.learned import SklearnLearner
     from sklearn.cluster import KMeans
 
     for make in (lambda e: sklearn_policies(e, 2, features=1),
-                 lambda e: sklearn_values(e, features=1)):  # fmt: skip
+                 lambda e: sklearn_values(e, features=1), SklearnLearner):  # fmt: skip
         refused("object has no fit, no predict, no get_p", make, object())
         refused("KMeans is neither a classifier nor", make, KMeans())
         refused(r"give an object, Ridge\(\)", make, linear.Ridge)
