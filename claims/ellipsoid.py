@@ -39,12 +39,8 @@ def cube_side(
     """Side of a cube of good answers (docs/oracles.md); `rows`: (m, N)."""
     widest = float(np.abs(rows).sum(axis=1).max(initial=0.0))
     size = float(np.abs(objective).sum())
-    side = 1.0
-    if widest > 0:
-        side = min(side, epsilon_feas / widest)
-    if size > 0:
-        side = min(side, epsilon_sub / size)
-    return side
+    limits = (epsilon_feas, widest), (epsilon_sub, size)
+    return min([1.0, *(epsilon / norm for epsilon, norm in limits if norm > 0)])
 
 
 def iteration_bound(dimension: int, side: float) -> int:
@@ -208,10 +204,8 @@ def _one_sided(
     for constraint in constraints:
         value_class.admit(constraint.functional.observations)
         row = _dense(constraint.functional, n)
-        if constraint.upper is not None:
-            rows.append(row)
-            limits.append(float(constraint.upper))
-        if constraint.lower is not None:
-            rows.append(-row)
-            limits.append(-float(constraint.lower))
+        for sign, limit in ((1, constraint.upper), (-1, constraint.lower)):
+            if limit is not None:
+                rows.append(sign * row)
+                limits.append(sign * float(limit))
     return np.array(rows, dtype=np.float64).reshape(-1, n), np.array(limits)

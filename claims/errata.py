@@ -25,7 +25,7 @@ from .samples import contradiction, families
 def _reward_of_try_clause() -> Evidence:
     """[try C_j] has reward −1/m, as in the paper's constraints. With +1/m, as in its
     text, the optimum is 1 for an unsatisfiable formula too."""
-    family = Family(contradiction().three_sat())
+    family = Family(contradiction())
     mdp, layout = family.mdp(), family.layout
     indices, table = mdp.reward_index.copy(), list(mdp.reward_table)
     table.append(Fraction(1, family.n_clauses))
@@ -44,7 +44,7 @@ def _pair_constraints() -> Evidence:
     """The pair constraints run over the n variables. Over m only, as in the sketch, a
     formula with more variables than clauses can be unsatisfiable and have optimum 1."""
     formula = Formula.from_clauses([[3], [-3]], 3)
-    family = Family(formula.three_sat())
+    family = Family(formula)
     collected = list(family.distributions())
     literals = family.layout.first_literal_state
     pairs = [d for d in collected if int(d.states[0]) >= literals]
@@ -63,7 +63,7 @@ def _clause_of_try() -> Evidence:
     """The [try C_j] constraint is about C_j. With max_b f(C_1, b), as printed, it is
     not the Bellman equation of [try C_j]."""
     # Show a pair that the printed equation admits, and its error at s0.
-    family = Family(contradiction().three_sat())
+    family = Family(contradiction())
     layout = family.layout
     mdp = family.mdp([True])
     policy = np.zeros(layout.n_states, dtype=np.int32)
@@ -96,7 +96,7 @@ def _linear_transformation() -> Evidence:
     be worth less than any reward and its negation more than the highest, so that the
     optimum is 1 for an unsatisfiable formula too. In paper the rewards may stay as they
     are; normalized has rewards in [0, 1]."""
-    family = Family(contradiction().three_sat())
+    family = Family(contradiction())
     mdp, p = family.mdp(), family.penalty
     scale = 1 + family.horizon * p  # the greatest return once each reward has p more
     table = [(r + p) / scale for r in mdp.reward_table]
@@ -185,7 +185,7 @@ def _missing_factor() -> Evidence:
     average Bellman error, and without the K, as in the Q-function form, a K-th of it: φ
     there means Kφ here, and the optimum differs."""
     rng = np.random.default_rng(12)
-    family = Family(contradiction().three_sat())
+    family = Family(contradiction())
     mdp = family.mdp().padded()
     k = int(mdp.action_counts[0])
     program = OliveProgram(mdp, family.distributions())

@@ -28,7 +28,6 @@ from ..solvers.model.model import LinearModel
 from .instances import instance, known_values
 
 HALF = Fraction(1, 2)
-
 _UNIT = 2000
 """Rewards are multiples of 1/2000: laws of returns have a cell for each multiple."""
 

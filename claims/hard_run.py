@@ -269,7 +269,7 @@ def _free_values() -> Evidence:
     """Not any Q-function with the printed values will do: f(C_1, ·) = 1 is free in
     round 2 and violates the constraint added in round 1. The values of
     olivine.reduction.run.schedule do, in every round."""
-    family = Family(Formula.from_clauses([[1, 2, 3], [-1, -2, 3]]).three_sat())
+    family = Family(Formula.from_clauses([[1, 2, 3], [-1, -2, 3]]))
     layout, mdp = family.layout, family.mdp()
     collected = [mdp.distribution(f.policy, 2) for _, f in q_functions(family)][:1]
     program = OliveProgram(mdp, collected)
@@ -346,8 +346,7 @@ def _olive_with_benign_ties() -> str:
     runs = rounds = 0
     for variant in (v for v in without_sides() if not v.declaration.every_level):
         small, large = (
-            Family(formula.three_sat(), variant)
-            for formula in (contradiction(), eight_clauses())
+            Family(formula, variant) for formula in (contradiction(), eight_clauses())
         )
         exact: Optimiser = BranchAndBound()
         cases = [(small, y, exact) for y in assignments(1)]
@@ -385,7 +384,7 @@ def _check_benign(run: BenignRun, optimiser: Optimiser) -> None:
 
 def _family(n: int, ratio: float, rng: np.random.Generator) -> Family:
     formula = random_ksat(n, round(ratio * n), 3, rng)
-    return Family(formula.three_sat(), "paper")
+    return Family(formula, "paper")
 
 
 def _check_run(family: Family, rng: np.random.Generator) -> None:

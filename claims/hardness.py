@@ -255,9 +255,7 @@ def _least_affine_penalty() -> Evidence:
 def _affine_optimum(copies: int) -> Fraction | None:
     """Optimum of the program of copies of x, ¬x in normalized with p = 1/7."""
     formula = Formula.from_clauses([[1], [-1]] * copies, 1)
-    return program_optimum(
-        Family(formula.three_sat(), Variant.NORMALIZED, Fraction(1, 7))
-    )
+    return program_optimum(Family(formula, Variant.NORMALIZED, Fraction(1, 7)))
 
 
 @claim(

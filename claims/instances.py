@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..algorithms.classes import (
     FinitePolicyClass,
@@ -65,6 +66,20 @@ def instance(
     return Problem(environment, known, PolicyClassByLevel(every))
 
 
+def fork(
+    left: Sequence[Any], right: Sequence[Any], start: Sequence[Any] = (0, 0)
+) -> list[Any]:
+    """Make levels: two actions lead to a state each, of one observation; rewards."""
+    ends: list[Any] = [("left", {"x": 1}, {"x": [*left]}, []),
+            ("right", {"y": 1}, {"y": [*right]}, [])]  # fmt: skip
+    return [[("s0", {"start": 1}, {"start": [*start]}, ["left", "right"])], ends]
+
+
+def functions(*rows: Sequence[Any] | NDArray[Any]) -> FiniteValueClass:
+    """Make the class of these functions, in rationals."""
+    return FiniteValueClass(np.array(rows, dtype=object))
+
+
 def wrongly_pruned() -> Problem:
     """Make an instance whose second level is pruned at first.
 
@@ -72,13 +87,7 @@ def wrongly_pruned() -> Problem:
     dfslearn never descends, level 2 has no data, and its policy is arbitrary: of
     two actions the one that pays nothing. Only exploration on demand learns it.
     """
-    levels = [
-        [("s0", {"start": 1}, {"start": [0, 0]}, ["good", "poor"])],
-        [
-            ("good", {"x": 1}, {"x": [0, 1]}, []),
-            ("poor", {"y": 1}, {"y": [0, HALF]}, []),
-        ],
-    ]
+    levels = fork([0, 1], [0, HALF])
     return instance("wrongly-pruned", levels, {2: FiniteValueClass([[1.0, 0.5]])})
 
 
@@ -126,15 +135,8 @@ def unrepresented() -> Problem:
     for g* only.
     """
     best = Fraction(15, 16)
-    levels = [
-        [("s0", {"start": 1}, {"start": [0, 0]}, ["poor", "rich"])],
-        [
-            ("poor", {"x": 1}, {"x": [0, HALF]}, []),
-            ("rich", {"y": 1}, {"y": [0, best]}, []),
-        ],
-    ]
-    rows = np.array([[HALF, best], [Fraction(1), Fraction(0)]], dtype=object)
-    return instance("unrepresented", levels, {2: FiniteValueClass(rows)})
+    both = functions([HALF, best], [Fraction(1), Fraction(0)])
+    return instance("unrepresented", fork([0, HALF], [0, best]), {2: both})
 
 
 def amplified(horizon: int, *, actions: int = 4) -> Problem:
@@ -156,28 +158,27 @@ def amplified(horizon: int, *, actions: int = 4) -> Problem:
         if value < 2:
             raise ValueError(f"{name}: {value} is below 2")
     names = [f"c{i}" for i in range(actions)]
-    fair = {0: HALF, 1: HALF}
+    paid: list[Any] = [*[{0: HALF, 1: HALF}] * (actions - 1), Fraction(3, 4)]
     levels: list[Any] = [[("s0", {"start": 1}, {"start": [0] * actions}, names)]]
+    values: dict[int, ValueClass] = {}
     for h in range(2, horizon + 1):
-        states = []
-        for i, name in enumerate(names):
-            paid: Any = Fraction(3, 4) if i == actions - 1 else fair
-            rewards = [paid if h == horizon else 0] * actions
-            following = [] if h == horizon else [name] * actions
-            states.append(
-                (name, {f"{name}-{h}": 1}, {f"{name}-{h}": rewards}, following)
-            )
-        levels.append(states)
-    below = range(2, horizon + 1)
-    values = {h: FiniteValueClass(_functions(h, actions)) for h in below}
+        last = h == horizon
+        levels.append(
+            [
+                (
+                    c,
+                    {c: 1},
+                    {c: [r if last else 0] * actions},
+                    [] if last else [c] * actions,
+                )
+                for c, r in zip(names, paid, strict=True)
+            ]
+        )
+        # Every choice of 1/2 or 1/2 + Δ_h on each chain but the last.
+        above = HALF + Fraction(3, 8) * Fraction(2, 3) ** (h - 2)
+        rows = itertools.product(*[(HALF, above)] * (actions - 1), (Fraction(3, 4),))
+        values[h] = functions(*rows)
     return instance("amplified", levels, values)
-
-
-def _functions(level: int, actions: int) -> Any:
-    """Every choice of 1/2 or 1/2 + Δ_h on each chain but the last."""
-    above = HALF + Fraction(3, 8) * Fraction(2, 3) ** (level - 2)
-    choices = itertools.product((HALF, above), repeat=actions - 1)
-    return np.array([[*row, Fraction(3, 4)] for row in choices], dtype=object)
 
 
 def half_hidden() -> Problem:
@@ -200,8 +201,7 @@ def half_hidden() -> Problem:
 def coin() -> Problem:
     """Make an instance with a state, and a reward of 1 or 0 with probability 1/2."""
     fair = {0: HALF, 1: HALF}
-    levels: list[Any] = [[("s0", {"x": 1}, {"x": [fair, fair]}, [])]]
-    return instance("coin", levels)
+    return instance("coin", [[("s0", {"x": 1}, {"x": [fair, fair]}, [])]])
 
 
 def disagreeing(offsets: Sequence[Fraction], *, one_state: bool = False) -> Problem:
@@ -210,14 +210,12 @@ def disagreeing(offsets: Sequence[Fraction], *, one_state: bool = False) -> Prob
     Two actions lead to a state each, or both to one. Every action pays 1/2 there, so
     that the values at level 2, and what follows from them, are off as a test allows.
     """
-    names = ["left", "left" if one_state else "right"]
-    width = 1 if one_state else 2
-    levels = [
-        [("s0", {"start": 1}, {"start": [0, 0]}, names)],
-        [(s, {s: 1}, {s: [HALF, HALF]}, []) for s in names[:width]],
-    ]
-    rows = np.array([[HALF + off] * width for off in offsets], dtype=object)
-    return instance("disagreeing", levels, {2: FiniteValueClass(rows)})
+    levels, width = fork([HALF, HALF], [HALF, HALF]), 2
+    if one_state:
+        first, ends = levels
+        levels, width = [[(*first[0][:3], ["left", "left"])], ends[:1]], 1
+    off_by = functions(*[[HALF + off] * width for off in offsets])
+    return instance("disagreeing", levels, {2: off_by})
 
 
 def sacrificed(
@@ -273,28 +271,15 @@ def unlearned() -> Problem:
     policy is not learned: of two actions the one that pays nothing. The way there
     pays 2/5, so the policy found first goes there. G and Π are complete.
     """
-    levels = [
-        [("s0", {"s": 1}, {"s": [0, Fraction(2, 5)]}, ["known", "taken"])],
-        [
-            ("known", {"x": 1}, {"x": [HALF, 0]}, []),
-            ("taken", {"y": 1}, {"y": [0, HALF]}, []),
-        ],
-    ]
+    levels = fork([HALF, 0], [0, HALF], start=[0, Fraction(2, 5)])
     return instance("unlearned", levels, {2: FiniteValueClass([[0.5, 0.5]])})
 
 
 def two_means(apart: Fraction) -> Problem:
     """Make an instance with two states whose means of the only function differ so."""
     near = HALF + apart
-    levels = [
-        [("s0", {"s": 1}, {"s": [0, 0]}, ["left", "right"])],
-        [
-            ("left", {"x": 1}, {"x": [HALF, HALF]}, []),
-            ("right", {"y": 1}, {"y": [near, near]}, []),
-        ],
-    ]
-    only = FiniteValueClass(np.array([[HALF, near]], dtype=object))
-    return instance("two-means", levels, {2: only})
+    levels = fork([HALF, HALF], [near, near])
+    return instance("two-means", levels, {2: functions([HALF, near])})
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,14 +306,8 @@ def outvoted(copies: int = 100) -> Outvoted:
         raise ValueError(f"copies: {copies} is not in 1..125")
     accuracy = Fraction(1, 1000)
     loss = copies * accuracy  # half of what the copies gain together
-    levels = [
-        [("s0", {"s": 1}, {"s": [0, 0]}, ["often", "rare"])],
-        [
-            ("often", {"x": 1}, {"x": [HALF, HALF]}, []),
-            ("rare", {"y": 1}, {"y": [HALF + loss, HALF]}, []),
-        ],
-    ]
     constant = FinitePolicyClass([[0, 0], [1, 1]], 2)
+    levels = fork([HALF, HALF], [HALF + loss, HALF])
     made = instance("outvoted", levels, {}, {2: constant})
     parameters = TwoSamplePracticalParameters(
         0.2, 0.1, 2, 2, 2, tau=0.01, tau_V=accuracy, tau_L=0.01
@@ -382,17 +361,13 @@ def doubling(eps: Fraction = Fraction(3, 10)) -> Problem:
                 (f"high{h}", {"y": 1}, {"y": [high, high]}, following[1]),
             ]
         )
+        # (low, high): g* with an error at high, and g*; low is worth 1/2.
         right = HALF + Fraction(19, 10) * tau + (0 if last else gap)
-        classes[h] = _pair(right, error)
+        wrong = max(right - error, Fraction(0))
+        classes[h] = functions([HALF, wrong], [HALF, right])
         error *= Fraction(199, 100)
     levels.append([("start", {"s": 1}, {"s": [0, 0]}, ["low2", "high2"])])
     return instance("amplified", levels[::-1], classes)
-
-
-def _pair(right: Fraction, error: Fraction) -> FiniteValueClass:
-    """(low, high): g* with an error at high, and g*; low is worth 1/2."""
-    wrong = max(right - error, Fraction(0))
-    return FiniteValueClass(np.array([[HALF, wrong], [HALF, right]], dtype=object))
 
 
 @dataclass(frozen=True, eq=False)
@@ -428,10 +403,7 @@ def misled_at(horizon: int) -> QInstance:
 
 def far_apart(gap: Fraction) -> QInstance:
     """Make an instance in which two functions differ by a gap in all of two levels."""
-    levels: list[Any] = [
-        [("s0", {"start": 1}, {"start": [0, 0]}, ["left", "right"])],
-        [(s, {s: 1}, {s: [HALF, HALF]}, []) for s in ("left", "right")],
-    ]
+    levels = fork([HALF, HALF], [HALF, HALF])
     both = [[[[HALF + off] * 2] * n for off in (0, gap)] for n in (1, 2)]
     return QInstance(from_lists(levels, "far-apart"), FiniteQClass(both), 0)
 

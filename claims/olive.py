@@ -350,20 +350,11 @@ def _bellman_rank() -> str:
 
 
 def _rank(rows: Sequence[Sequence[Fraction]]) -> int:
-    """Rank by elimination in rationals."""
-    left, rank = [list(row) for row in rows], 0
-    for column in range(len(rows[0])):
-        pivot = next((i for i in range(rank, len(left)) if left[i][column]), None)
-        if pivot is None:
-            continue
-        left[rank], left[pivot] = left[pivot], left[rank]
-        for row in left[rank + 1 :]:
-            if row[column]:
-                factor = row[column] / left[rank][column]
-                for j, value in enumerate(left[rank]):
-                    row[j] -= factor * value
-        rank += 1
-    return rank
+    """Rank in rationals."""
+    from flint import fmpq, fmpq_mat  # a while that listing the claims spares
+
+    exact = [[fmpq(v.numerator, v.denominator) for v in row] for row in rows]
+    return int(fmpq_mat(exact).rank())
 
 
 @claim(
@@ -431,30 +422,3 @@ def _q_error(
         residual = q[row, a] - data.exact_rewards[row] - later
         total += int(data.weights[row]) * residual
     return k * total / drawn.trajectories
-
-
-@jiang("olive-constants", "parameters of Theorem 1 (recalled)", EXACT)
-def _constants() -> Evidence:
-    """The recalled constants are those that the proof needs: 5ε/8 + ε/8 + 2·ε/8 = ε; a
-    round's own error, 5ε/(8H) − ε/(8H), is 3√M times what pairs left can have, 2φ; and
-    the limit on the rounds is the volume argument's for ζ/(2φ)."""
-    worst = 0.0
-    for m, h in itertools.product((1, 2, 7), (1, 4, 9)):
-        p = theorem_parameters(
-            _EPSILON, _DELTA, horizon=h, n_actions=2, rank=m, log_size=3.0
-        )
-        epsilon = Fraction(3, 10)
-        total = p.stop + 3 * epsilon / 8
-        own = p.stop / h - epsilon / (8 * h)
-        ratio = float(own / (2 * p.tolerance)) / (3 * math.sqrt(m))
-        volume = m * math.log(math.sqrt(m) / float(p.tolerance)) / math.log(5 / 3)
-        rounds = rounds_of_a_level(_EPSILON, horizon=h, rank=m)
-        worst = max(
-            worst,
-            abs(float(total / epsilon) - 1),
-            abs(ratio - 1),
-            abs(volume / rounds - 1),
-        )
-    same = worst < 1e-6
-    text = "all equal within 1e-6" if same else f"relative difference {worst:.1e}"
-    return Evidence(same, f"9 pairs of M and H: {text}")

@@ -123,7 +123,7 @@ def _theorem_o_by_policies(variant: Variant, formula: str) -> Evidence:
             raise Refuted(f"{family}: {expected}, best policy {found.optimum}")
         policies += found.policies
         compared += 1
-    eight = Family(eight_clauses().three_sat(), variant)
+    eight = Family(eight_clauses(), variant)
     expected = _evaluated(formula, eight, 1)
     engine = milp_value(eight, "strengthened", "value-policy")
     if engine != expected:
@@ -192,7 +192,7 @@ def _four_values() -> str:
     seen = []
     for copies in range(7):
         rows = [[1], [-1]] * copies + [[2]]
-        family = Family(Formula.from_clauses(rows, 2).three_sat())
+        family = Family(Formula.from_clauses(rows, 2))
         u, m = least_unsatisfied(family), family.n_clauses
         found = program_optimum(family)
         if u != copies or found != 1 - Fraction(min(u, 3), 3 * m):
@@ -219,7 +219,7 @@ def _range_remark() -> str:
             raise Refuted(f"{family}: {expected} in [0,1], {found} in [−1,1]")
         compared += 1
     for variant in (Variant.NORMALIZED, Variant.GAP, Variant.ALL_LEVELS):
-        family = Family(eight_clauses().three_sat(), variant)
+        family = Family(eight_clauses(), variant)
         pair = _pair_below_zero(family)
         wide = OliveProgram(family.mdp(), family.distributions(), lower=-1)
         value = wide.objective(pair)
@@ -271,7 +271,7 @@ def _polynomially_small_error() -> Evidence:
             if not right:
                 raise Refuted(f"{family}: {found}, {satisfiable=}")
             counts[satisfiable] += 1
-    family = Family(contradiction().three_sat())
+    family = Family(contradiction())
     exact = program_optimum(family)
     return Evidence(
         counts[False] > 0 and exact == 1 - Fraction(1, 6),
@@ -314,7 +314,7 @@ def _with_tolerance(tolerance: Fraction) -> tuple[Fraction, float]:
 
     The free one is attained exactly, the other the engine's word.
     """
-    family = Family(contradiction().three_sat())
+    family = Family(contradiction())
     built = build(family, "faithful", tolerance=tolerance)
     free = built.pair(solve_milp(built.model).values or ()).value(family.start)
     vertices = []

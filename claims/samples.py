@@ -108,12 +108,11 @@ def monitored_run(
     learn: Callable[..., LearningResult],
     arguments: Sequence[Any],
     monitors: Any,
-    seed: int,
+    rng: np.random.Generator,
     observers: Sequence[Any] = (),
     **options: Any,
 ) -> LearningResult:
     """Run an algorithm with its monitors; the result has their reports."""
-    rng = np.random.default_rng([seed, 2])
     result = learn(*arguments, rng, observers=[monitors, *observers], **options)
     return with_monitors(result, monitors.reports(result))
 
@@ -121,6 +120,11 @@ def monitored_run(
 def parts(made: Problem) -> tuple[Environment, ValueClassByLevel, PolicyClassByLevel]:
     """Environment, G and Π of an instance, as algorithms take them."""
     return made.environment, made.values, made.policies
+
+
+def codes(env: Environment) -> list[int]:
+    """Numbers of observations of all levels."""
+    return [env.space(h).n_codes or 0 for h in range(1, env.horizon + 1)]
 
 
 def problem(
@@ -170,7 +174,8 @@ def monitored(
     events: list[Any] = []
     watch = [*observers, lambda e: events.append(e) if isinstance(e, kept) else None]
     review = monitors(Problem(*parts(made)), parameters)
-    found = monitored_run(learn, arguments, review, seed, watch, **options)
+    rng = np.random.default_rng([seed, 2])
+    found = monitored_run(learn, arguments, review, rng, watch, **options)
     return Run(made, parameters, found, tuple(events))
 
 
@@ -315,7 +320,7 @@ def families(
             end = 101 if declared.largest_penalty_fits else 100
             percent = int(rng.integers(1, end))
             penalty = Fraction(percent, 100)
-        yield Family(formula.three_sat(), variant, penalty)
+        yield Family(formula, variant, penalty)
 
 
 def eight_clauses() -> Formula:

@@ -29,7 +29,6 @@ from ..algorithms.assumptions.closure import (
 from ..algorithms.assumptions.members import Assumption
 from ..algorithms.classes import (
     FinitePolicyClass,
-    FiniteValueClass,
     PolicyClassByLevel,
     ValueClassByLevel,
 )
@@ -37,14 +36,13 @@ from ..algorithms.classes.finite import TabularPolicy
 from ..algorithms.environments import Target, from_lists, make, random_finite, tabular
 from ..algorithms.environments.finite import FiniteEnvironment
 from ..algorithms.environments.protocol import Environment
-from ..algorithms.exact.arrays import object_array
 from ..algorithms.learning.draw_classes import make_classes
 from . import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim, claims_of, samples
+from .instances import HALF, fork, functions
 
 setting = claims_of("paper, section Setting and Background")
 notation = claims_of("paper, appendix Additional Notation and Definitions, conventions")
 
-HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 _ZERO = Fraction(0)
 
 
@@ -78,9 +76,9 @@ def _stochastic() -> FiniteEnvironment:
 
 def _policies(env: FiniteEnvironment) -> Iterator[list[Any]]:
     """Every deterministic non-stationary policy."""
-    sizes = [env.space(h).n_codes or 0 for h in range(1, env.horizon + 1)]
-    tables = [itertools.product(range(env.n_actions), repeat=n) for n in sizes]
-    for chosen in itertools.product(*map(list, tables)):
+    actions = range(env.n_actions)
+    tables = [itertools.product(actions, repeat=n) for n in samples.codes(env)]
+    for chosen in itertools.product(*tables):
         yield [TabularPolicy(np.array(row)) for row in chosen]
 
 
@@ -209,8 +207,7 @@ def _paths() -> str:
     compared = 0
     for seed, env in enumerate(_random(5, states=2, actions=2, horizon=4)):
         truth, rng = env.truth, np.random.default_rng([seed, 1])
-        sizes = [env.space(h).n_codes or 0 for h in range(1, env.horizon + 1)]
-        policies = [TabularPolicy(rng.integers(2, size=n)) for n in sizes]
+        policies = [TabularPolicy(rng.integers(2, size=n)) for n in samples.codes(env)]
         if truth.path_value(()) != truth.optimal_value:
             raise Refuted(f"{env}: V* is not V*(root)")
         for h in range(1, env.horizon + 1):
@@ -264,14 +261,14 @@ def _weights() -> str:
 
 _RIGHT, _WRONG = (Fraction(1), HALF), (Fraction(0), HALF)
 _GOOD, _BAD = (0, 0), (1, 0)
+_PV, _P = checks.POLICY_VALUE, checks.POLICY_COMPLETE
 
 
 @dataclass(frozen=True, eq=False)
 class Separation:
     """An environment with classes, and which assumptions hold."""
 
-    environment: FiniteEnvironment  # It
-    # values, policies: g and Π
+    environment: FiniteEnvironment
     values: ValueClassByLevel
     policies: PolicyClassByLevel
     holds: frozenset[str]  # Names of the assumptions that hold; the others do not
@@ -279,16 +276,7 @@ class Separation:
 
 def two_doors() -> FiniteEnvironment:
     """Make the environment: a good and a poor state behind two actions."""
-    return from_lists(
-        [
-            [("start", {"x": 1}, {"x": [0, 0]}, ["good", "poor"])],
-            [
-                ("good", {"y": 1}, {"y": [1, 0]}, []),
-                ("poor", {"z": 1}, {"z": [HALF, QUARTER]}, []),
-            ],
-        ],
-        "two-doors",
-    )
+    return from_lists(fork([1, 0], [HALF, Fraction(1, 4)]), "two-doors")
 
 
 def value_complete_only() -> Separation:
@@ -298,22 +286,20 @@ def value_complete_only() -> Separation:
     answer to the bad policy, action 1, is missing, and policy-value completeness
     does not ask for it, since the bad policy's value is not in G_2.
     """
-    return _separation(
-        [_RIGHT], [1], [_GOOD, _BAD], [0], checks.POLICY_VALUE, *_REALIZABLE
-    )
+    return separations()["policy-value complete"]
 
 
 def separations() -> dict[str, Separation]:
     """All eight combinations by what holds; any other is impossible.
 
     All are on one environment, with eight pairs of classes. Level 1 has one state;
-    action 0 leads to `good`, which pays 1 for action 0, and action 1 to `poor`, which
-    pays 1/2 for action 0 and 1/4 for action 1. So π* always takes action 0, and g* = 1
-    at level 1 and (1, 1/2) at level 2.
+    action 0 leads to a state that pays 1 for action 0, and action 1 to one that pays
+    1/2 for action 0 and 1/4 for action 1. So π* always takes action 0, and g* = 1 at
+    level 1 and (1, 1/2) at level 2. G_1 = {1}, and Π_1 has the action 0, once 1 too.
 
-    In Π_2 the policy "bad" takes action 1 in `good`, gets nothing there, and so asks
-    Π_1 for a policy that takes action 1. In G_2 the function "wrong" has 0 there, and
-    asks for the same and for the value 1/2 in G_1.
+    In Π_2 the policy "bad" takes action 1 in the good state, gets nothing there, and so
+    asks Π_1 for a policy that takes action 1. In G_2 the function "wrong" has 0 there,
+    and asks for the same and for the value 1/2 in G_1.
 
     The combinations show that of the four assumptions no other implies another than:
     policy completeness implies policy realizability, and policy-value completeness
@@ -327,54 +313,45 @@ def separations() -> dict[str, Separation]:
      'only realizable', 'policy complete, values not realizable',
      'policy complete', 'policy-value complete', 'everything']
     """
-    both, complete = [_GOOD, _BAD], (checks.POLICY_COMPLETE, checks.POLICY)
-    return {
-        "nothing": _separation([_WRONG], [1], [_BAD], [0]),
-        "only values realizable": _separation([_RIGHT], [1], [_BAD], [0], checks.VALUE),
-        "only policies realizable": _separation(
-            [_WRONG], [1], both, [0], checks.POLICY
+    value, policy = {checks.VALUE}, {checks.POLICY}
+    complete, every = {_P, checks.POLICY}, {_PV, checks.VALUE, checks.POLICY}
+    rows: dict[str, tuple[Any, ...]] = {
+        "nothing": ([_WRONG], [_BAD], set()),
+        "only values realizable": ([_RIGHT], [_BAD], value),
+        "only policies realizable": ([_WRONG], [_GOOD, _BAD], policy),
+        "only realizable": ([_RIGHT, _WRONG], [_GOOD, _BAD], value | policy),
+        "policy complete, values not realizable": ([_WRONG], [_GOOD], complete),
+        "policy complete": (
+            [_RIGHT, _WRONG],
+            [_GOOD, _BAD],
+            value | complete,
+            [[0], [1]],
         ),
-        "only realizable": _separation([_RIGHT, _WRONG], [1], both, [0], *_REALIZABLE),
-        "policy complete, values not realizable": _separation(
-            [_WRONG], [1], [_GOOD], [0], *complete
-        ),
-        "policy complete": _separation(
-            [_RIGHT, _WRONG], [1], both, [0, 1], checks.VALUE, *complete
-        ),
-        "policy-value complete": value_complete_only(),
-        "everything": _separation(
-            [_RIGHT], [1], [_GOOD], [0], checks.POLICY_VALUE, checks.VALUE, *complete
-        ),
+        "policy-value complete": ([_RIGHT], [_GOOD, _BAD], every),
+        "everything": ([_RIGHT], [_GOOD], complete | every),
     }
-
-
-_REALIZABLE = (checks.POLICY, checks.VALUE)
+    return {name: _separation(*row) for name, row in rows.items()}
 
 
 def _separation(
-    later_values: list[tuple[Fraction, Fraction]],
-    first_values: list[int],
-    later_policies: list[tuple[int, int]],
-    first_policies: list[int],
-    *holds: str,
+    values: list[tuple[Fraction, Fraction]],
+    policies: list[tuple[int, int]],
+    holds: set[str],
+    first_policies: Sequence[list[int]] = ([0],),
 ) -> Separation:
-    first = object_array([Fraction(v) for v in first_values])[:, None]
-    later = object_array([v for row in later_values for v in row]).reshape(-1, 2)
-    values = ValueClassByLevel([FiniteValueClass(first), FiniteValueClass(later)])
-    policies = PolicyClassByLevel(
-        [
-            FinitePolicyClass([[a] for a in first_policies], 2),
-            FinitePolicyClass(later_policies, 2),
-        ]
+    both = [FinitePolicyClass(rows, 2) for rows in (first_policies, policies)]
+    return Separation(
+        two_doors(),
+        ValueClassByLevel([functions([Fraction(1)]), functions(*values)]),
+        PolicyClassByLevel(both),
+        frozenset(holds),
     )
-    return Separation(two_doors(), values, policies, frozenset(holds))
 
 
 SOURCE = "paper, appendix Additional Notation and Definitions"
 definitions = claims_of(SOURCE)
 FACT = f"{SOURCE}, Fact (relationship between the assumptions)"
 
-_PV, _P = checks.POLICY_VALUE, checks.POLICY_COMPLETE
 _SMALL = {"states": 2, "actions": 2, "horizon": 3}
 
 
@@ -400,8 +377,11 @@ def _drawn() -> Iterator[dict[str, Assumption]]:
             classes = make_classes(env, "finite", rng, size=size)
             yield check_assumptions(env, *classes)
         yield check_assumptions(env, *make_classes(env, "tabular", rng))
-    for made in separations().values():
-        yield check_assumptions(made.environment, made.values, made.policies)
+    yield from map(_checked, separations().values())
+
+
+def _checked(made: Separation) -> dict[str, Assumption]:
+    return check_assumptions(made.environment, made.values, made.policies)
 
 
 def _implied(premise: str, *conclusions: str) -> Evidence:
@@ -434,7 +414,7 @@ def _fact() -> Evidence:
     """Policy-value completeness does not imply policy completeness (printed: it does):
     G need not hold the value of a bad policy of Π."""
     made = value_complete_only()
-    found = check_assumptions(made.environment, made.values, made.policies)
+    found = _checked(made)
     shown = found[_PV].holds is True and found[_P].holds is False
     return Evidence(
         shown, f"two doors, G = {{g*}}: {_PV} holds, but {found[_P].reason}"
@@ -463,7 +443,7 @@ def _separate() -> Evidence:
     these implications allow occur (no arrow of the Fact can be turned round)."""
     combinations = set()
     for name, made in separations().items():
-        found = check_assumptions(made.environment, made.values, made.policies)
+        found = _checked(made)
         holds = frozenset(n for n, a in found.items() if a.holds is True)
         if holds != made.holds or any(a.holds is None for a in found.values()):
             raise Refuted(f"{name}: {sorted(holds)}")
@@ -492,7 +472,7 @@ def _all_functions() -> Evidence:
         if found[_P].holds is not True:
             raise Refuted(found[_P].reason)
         checked += 1
-    late = value_complete_only().environment
+    late = two_doors()
     found = check_assumptions(late, *make_classes(late, "tabular", rng), [_PV])
     return Evidence(
         found[_PV].holds is True,

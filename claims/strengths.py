@@ -18,7 +18,7 @@ from ..algorithms.olive.environments import TabularEnvironment
 from ..algorithms.olive.parameters import tabular_log_size, theorem_parameters
 from ..algorithms.olive.run import olive_sampled
 from ..algorithms.olive_program.enumeration import enumerate_policies
-from ..algorithms.olive_program.program import OliveProgram
+from ..algorithms.olive_program.program import OliveProgram, two_action_program
 from ..algorithms.olive_program.tiebreak import SolverTiebreak
 from ..algorithms.oracles.ledger import Tally, conversions_count, wrapped
 from ..reduction.family.family import Family, Variant
@@ -44,11 +44,7 @@ _SMALL: tuple[list[list[int]], ...] = (
 
 
 def _family(rows: list[list[int]]) -> Family:
-    return _of(Formula.from_clauses(rows))
-
-
-def _of(formula: Formula, variant: Variant = Variant.STRICT) -> Family:
-    return Family(formula.three_sat(), variant)
+    return Family(Formula.from_clauses(rows), Variant.STRICT)
 
 
 def _within(family: Family, tolerance: Fraction) -> OliveProgram:
@@ -75,7 +71,7 @@ def _tolerance() -> str:
             if found.optimum != due:
                 raise Refuted(f"{rows}, τ = {tolerance}: {found.optimum}, not {due}")
             policies += found.policies
-    family, critical = _of(eight_clauses()), Fraction(1, 740)
+    family, critical = Family(eight_clauses(), Variant.STRICT), Fraction(1, 740)
     if tolerance_bounds(family.parameters, 1) != (critical, critical):
         raise Refuted(f"critical {tolerance_bounds(family.parameters, 1)}")
     values = [_solved(family, critical - off) for off in (0, _LITTLE)]
@@ -181,7 +177,7 @@ def _constant() -> str:
             raise Refuted(f"√M = {float(root * factor)}: {value}")
     decided = {True: 0, False: 0}
     for formula in sampled_formulas():
-        family = Family(formula.three_sat(), Variant.STRICT)
+        family = Family(formula, Variant.STRICT)
         satisfiable = least_unsatisfied(family) == 0
         last = sampled_optimum(family, Fraction(1, 16), np.random.default_rng(81))
         if (last >= Fraction(3, 20)) is not satisfiable:
@@ -257,11 +253,11 @@ def _approximate_optima() -> str:
         Variant.STRICT: (Fraction(1, 480), Fraction(71, 72)),
         Variant.GAP: (Fraction(1, 32), Fraction(31, 32)),
     }.items():
-        eight = _of(eight_clauses(), variant)
+        eight = Family(eight_clauses(), variant)
         best, value = eight.parameters.best, optimum(eight.parameters, 1)
         if (best - value, value / best) != (gap, factor):
             raise Refuted(f"{variant}: {best - value}, {value / best}")
-        family = _of(contradiction(), variant)
+        family = Family(contradiction(), variant)
         share = Fraction(1, 2)
         for phi, eta in ((0, 0), (Fraction(1, 900), 0), (Fraction(1, 999),) * 2):
             known = optimum_within(variant, Fraction(0), Fraction(phi - eta))
@@ -285,7 +281,7 @@ def _oracles() -> str:
     for variant in (Variant.STRICT, Variant.FORCED):
         for n in sizes:
             formula = random_ksat(n, 4 * n, 3, rng)
-            check_oracles(Family(formula.three_sat(), variant), rng)
+            check_oracles(Family(formula, variant), rng)
     return f"members with n = {', '.join(map(str, sizes))} of both variants (seed 83)"
 
 
@@ -326,7 +322,7 @@ def _treewidth() -> str:
             raise Refuted(f"n = {n}, w = {found.width}: {tally.operations}")
         if n <= 12:
             formula = Formula.from_clauses(clauses, n)
-            tried = least_unsatisfied(Family(formula.three_sat(), Variant.GAP))
+            tried = least_unsatisfied(Family(formula, Variant.GAP))
             if found.cost != tried:
                 raise Refuted(f"n = {n}: {found.cost}, not {tried}")
     return f"nine formulas of widths up to 7, at most {worst:.2g} (n + m) 2^w"
@@ -336,8 +332,6 @@ def _treewidth() -> str:
 def _sizes() -> str:
     """The number of states |X| is m + 3n + 3 in strict, 7m + 4n + 3 in forced, and in
     strict of two actions at most 8m + 6n + 5 + ⌈log2(n + m + 1)⌉."""
-    from ..algorithms.olive_program.program import two_action_program
-
     rng, most, tried = np.random.default_rng(85), 0, 0
     for n, m in itertools.product((1, 2, 5, 9), (1, 2, 4, 8, 21)):
         three_sat = random_ksat(n, m, min(n, 3), rng).three_sat()

@@ -7,12 +7,12 @@ program, and which never do.
 import itertools
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..algorithms.mdp.planning import Distribution, state_distributions
+from ..algorithms.mdp.planning import Distribution, Pair, state_distributions
 from ..algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
 from ..algorithms.olive_program.enumeration import enumerate_policies, policy_optimum
 from ..algorithms.olive_program.pair_model import distinct_actions
@@ -24,13 +24,25 @@ from ..reduction.formula.formula import Formula
 from ..reduction.formula.random_formula import random_ksat
 from ..reduction.program.optimum import optimum
 from ..reduction.program.program import build
+from ..reduction.program.witness import forward
+from ..reduction.run.benign import benign_run
 from ..reduction.run.every_tie import every_tie
 from ..reduction.run.faces import Faces, Noise
+from ..reduction.run.levels import LevelRule, Levels
 from ..reduction.run.run import adversarial_run
 from ..reduction.verify.members import best_member
 from ..solvers.lp.lp import solve_lp
 from ..solvers.model.model import LinearModel
-from . import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim
+from . import (
+    DRAWN,
+    EXACT,
+    EXHAUSTIVE,
+    INTRODUCTIONS,
+    Evidence,
+    Refuted,
+    claim,
+    claims_of,
+)
 from .samples import assignments, families, least_unsatisfied
 
 SEARCHED: tuple[tuple[int, list[list[int]]], ...] = (
@@ -97,7 +109,7 @@ def _theorem_t() -> str:
     maximisers it takes; under 'any' some run never does."""
     programs = faces = compared = 0
     for n, rows in SEARCHED:
-        family = Family(Formula.from_clauses(rows, n).three_sat(), Variant.STRICT)
+        family = Family(Formula.from_clauses(rows, n), Variant.STRICT)
         for y in assignments(family.n_variables):
             if adversarial_run(family, y).follows != ("lowest", "largest"):
                 raise Refuted(f"{rows}, y = {y}: the stated run breaks a level rule")
@@ -265,9 +277,210 @@ def _integrality_gap() -> Evidence:
     for variant in without_sides():
         formulas = [random_ksat(3, m, 2 + m % 2, rng) for m in (2, 5, 9)]
         for formula in formulas:
-            family = Family(formula.three_sat(), variant)
+            family = Family(formula, variant)
             found = solve_lp(build(family, "strengthened").model, exact=True).objective
             if found != family.parameters.best:
                 raise Refuted(f"{family}: {found}")
             solved += 1
     return Evidence(solved > 0, f"{solved} relaxations of random formulas, exact")
+
+
+# All ranges [0, 1] ------------------------------------------------------------
+
+INTRODUCTIONS["ranges"] = """All ranges [0, 1].
+
+Lemma 0, and Theorem R about the variant forced (docs/ties.md).
+"""
+ranges = claims_of("docs/ties.md", "ranges")
+
+
+@ranges("ranges-lemma-0", "Theorem R", DRAWN)
+def _lemma() -> Evidence:
+    """With all ranges [0, 1], rewards of at least 0, V^π(s0) < 1, exact expectations
+    and φ = 0, OLIVE may in its first round bind what π meets at the last level, also
+    under 'lowest': a maximiser has errors 0 before it and 1 − V^π(s0) there."""
+    rng, bound = np.random.default_rng(71), 0
+    for _ in range(12):
+        mdp = random_tabular_mdp(rng, horizon=4)
+        policy = rng.integers(mdp.action_counts).astype(np.int32)
+        worth = mdp.evaluate(policy).value(mdp.start)
+        left, values = Fraction(1), [Fraction(1)] * mdp.n_states
+        for level in range(1, 5):
+            met = mdp.distribution(policy, level).probabilities()
+            actions = {s: mdp.actions(s)[int(policy[s])] for s in met}
+            for state in np.flatnonzero(mdp.state_level == level).tolist():
+                values[state] = left
+            left -= sum(
+                (p * mdp.reward(actions[s]) for s, p in met.items()), Fraction()
+            )
+        pair = Pair.from_fractions(values, policy)
+        errors = tuple(average_bellman_errors(mdp, pair))
+        if not OliveProgram(mdp, []).is_feasible(pair) or any(errors[:-1]):
+            raise Refuted(f"{mdp}: errors {errors}")
+        if worth < 1 and errors[-1] != 1 - worth:
+            raise Refuted(f"{mdp}: {errors[-1]} at the last level, V^π = {worth}")
+        bound += worth < 1
+    return Evidence(bound > 0, f"{bound} policies of random MDPs, H = 4 (seed 71)")
+
+
+@ranges("theorem-r", "Theorem R", EXHAUSTIVE)
+def _theorem_r() -> str:
+    """In forced, where all functions to [0, 1] are in G, with φ = 0 every run of OLIVE
+    that binds the lowest level with a positive error, or one with the largest, comes
+    after 2(n + 2m) + 4 rounds or one more to a program that holds the hard one and at
+    most one constraint over literals beside it; after n + 2m + 2 rounds if each binds
+    all levels. Its optimum is that of the hard program, whatever else it holds."""
+    # Of (1 -1 -1), two actions lead to different literals: where a second constraint
+    # over literals is nearest.
+    near, one, both = map(_forced, ([[1, -1]], [[1]], [[1], [-1]]))
+    rules: tuple[LevelRule, ...] = ("largest", "lowest")
+    bound, last = forced_parts(near), forced_parts(both)
+    after = [*last.tries, *last.groups, last.ends[1], last.behind[0]]
+    cases: list[tuple[Family, int, Levels, list[Distribution]]] = [
+        *((near, 0, rule, [*bound.tries, behind])
+          for rule in rules for behind in bound.behind[2:4]),
+        (one, 0, "all", []),
+        *((both, 1, rule, after) for rule in rules),
+    ]  # fmt: skip
+    programs = faces = 0
+    for family, u, rule, begun in cases:
+        found = every_tie(family, levels=rule, after=begun)
+        if not found.always or found.optima != {optimum(family.parameters, u)}:
+            optima = set(found.optima)
+            raise Refuted(f"{rule}: {list(found.example)}, optima {optima}")
+        if rule == "all" and found.rounds != (family.layout.solve + 2,) * 2:
+            raise Refuted(f"{found.rounds} rounds under all")
+        programs, faces = programs + found.programs + found.ends, faces + found.faces
+    return (
+        "all runs that bind all levels on (1 1 1), and on (1 -1 -1) all under the "
+        "other rules once s0, each try and one constraint over literals are bound; on "
+        f"(1 1 1)(-1 -1 -1) from where S and ⊥′ are left: {programs} programs, {faces} "
+        "polytopes of maximisers"
+    )
+
+
+def _forced(rows: list[list[int]]) -> Family:
+    return Family(Formula.from_clauses(rows), Variant.FORCED)
+
+
+class ForcedParts(NamedTuple):
+    """Distributions that runs in a family with one clause may bind."""
+
+    tries: list[Distribution]  # s0, and what each try leads to
+    groups: list[Distribution]  # what is behind these
+    ends: list[Distribution]  # behind [solve] and [rest] at level 2; ⊥′
+    behind: list[Distribution]  # behind [solve] at level 3, by the clause's action
+
+
+def forced_parts(family: Family) -> ForcedParts:
+    """Find these distributions."""
+    mdp, behind = family.mdp(), list[Distribution]()
+    policy = np.zeros(mdp.n_states, dtype=np.int32)
+    policy[mdp.start] = k = family.layout.solve
+    for policy[1] in range(family.layout.clause_actions):
+        behind.append(mdp.distribution(policy, 3))
+    stated = list(family.distributions())
+    ends = [stated[1], stated[2 + k], stated[-1]]
+    return ForcedParts(
+        [stated[0], *stated[2 : 2 + k]], stated[3 + k : -1], ends, behind
+    )
+
+
+@ranges("forced-noise", "Theorem R", EXHAUSTIVE)
+def _noise() -> str:
+    """In forced with estimates within η ≤ φ, κ of a round's errors, every run comes to
+    the hard program and at most one constraint beside it if and only if
+    17φ + 577η < 161/20000 and S < 41/7200 + 28(φ − η)/9 − 3κ, and under 'lowest' also
+    3(φ + η + κ) < S; with approximate maximisers, at φ = 0, if and only if
+    γ < 161/1800000."""
+    family = _forced([[1, -1]])
+    parts, little = forced_parts(family), Fraction(1, 10**6)
+    eta, small = Fraction(161, 20_000) / 594, Fraction(1, 10**5)
+    stop, gamma = Fraction(41, 7200) - 3 * small, Fraction(161, 1_800_000)
+    below, above = 1 - little, 1 + little
+    tried: tuple[tuple[LevelRule, Fraction, Callable[[Any], Noise]], ...] = (
+        ("lowest", below, lambda share: Noise(share * eta, eta, Fraction(1, 500))),
+        ("largest", below, lambda share: Noise(share * eta, eta, Fraction(1, 500))),
+        ("largest", below, lambda share: Noise(small, small, share * stop)),
+        ("lowest", above, lambda share: Noise(small, small, share * 9 * small)),
+        ("lowest", below, lambda share: Noise(gamma=share * gamma)),
+    )
+    # Once all but ⊥′ is bound, and all false literals are behind [solve].
+    after = [*parts.tries, *parts.groups, *parts.ends[:2], parts.behind[3]]
+    for rule, inside, noise in tried:
+        found = every_tie(family, levels=rule, noise=noise(inside), after=after)
+        if not found.always:
+            raise Refuted(f"{rule}, {noise(inside)}: {found.example[-2:]}")
+        if every_tie(family, levels=rule, noise=noise(1), after=after).always:
+            raise Refuted(f"{rule}, {noise(1)}: nothing breaks")
+    return (
+        f"{len(tried)} bounds on (1 -1 -1): all runs once all but the last of what "
+        "[rest] meets is bound, at each bound and a millionth of it away"
+    )
+
+
+@ranges("equations-behind-clauses-are-void", "Theorem R", DRAWN)
+def _void() -> str:
+    """In forced each assignment keeps its value beside one constraint over literals and
+    side states behind [solve], on every member: the side states that it holds absorb
+    what the literals' values change, and each clause has a copy that is free."""
+    rng, tried = np.random.default_rng(73), 0
+    for rows in ([[1]], [[1, 2, -3]], [[1, 2], [-1]], [[1, -2, 3], [-1, 2], [3, -3]]):
+        family = _forced(rows)
+        for _ in range(8):
+            y, truth = rng.random((2, family.n_variables)) < 0.5
+            met, pair = beside(family, y, truth, rng)
+            program = family.program(family.mdp(y)).extended([met])
+            left = family.three_sat.unsatisfied_weight(truth)
+            due = family.parameters.best - Fraction(left, 6000 * len(rows))
+            if program.violations(pair) or program.objective(pair) != due:
+                raise Refuted(f"{rows}, y = {y}: {program.violations(pair)}")
+            tried += 1
+    return f"{tried} random members, assignments and roll-ins (seed 73), exact pairs"
+
+
+def beside(
+    family: Family,
+    y: NDArray[np.bool_],
+    truth: NDArray[np.bool_],
+    rng: np.random.Generator,
+) -> tuple[Distribution, Pair]:
+    """Draw what is met behind [solve], and a pair of the assignment's value for it."""
+    layout, mdp, m = family.layout, family.mdp(y), family.n_clauses
+    pair, k = forward(family, truth), layout.n_sides
+    values, policy = pair.values(), pair.policy.copy()
+    rolled = policy.copy()
+    rolled[1 : 1 + m] = rng.integers(layout.clause_actions, size=m)
+    for j in range(m):
+        action = int(rolled[1 + j])
+        side = int(layout.side_state(j, action))
+        lost = [
+            p * (mdp.reward(mdp.actions(s)[0]) - values[s])
+            for s, p in mdp.successors(mdp.actions(1 + j)[action])
+            if s != side
+        ]
+        reward = mdp.reward(mdp.actions(side)[0])
+        whole, values[side] = values[side], reward + 2 * sum(lost, Fraction())
+        values[side + k] = whole - values[side]
+        # The other copy of the action is free.
+        policy[1 + j] = int(policy[1 + j]) % 7 + (7 if action < 7 else 0)
+    return mdp.distribution(rolled, 3), Pair.from_fractions(values, policy)
+
+
+@ranges("forced-can-be-avoided", "Theorem K", EXHAUSTIVE)
+def _avoided() -> str:
+    """In forced, where all values are inside (0, 1), the rule of Theorem K, which is
+    free to choose levels, never reaches the hard program and ends at V*, on every
+    member: Theorem R depends on the level rule, not on the ranges."""
+    runs = rounds = 0
+    for rows in ([[1]], [[1, 2], [-1]], [[1], [-1]]):
+        family = _forced(rows)
+        for code in range(2**family.n_variables):
+            y = [code >> i & 1 for i in range(family.n_variables)]
+            run = benign_run(family, y)
+            values = run.last.values()
+            inside = all(0 < v < 1 for v in values)
+            if not run.holds or not inside or len(run.rounds) > len(values):
+                raise Refuted(f"{rows}, y = {y}: {run.failures()[:1]}")
+            runs, rounds = runs + 1, rounds + len(run.rounds)
+    return f"{runs} members of three formulas, {rounds} rounds, each checked exactly"

@@ -6,6 +6,7 @@ estimates are off, and that two actions a state are enough.
 
 import itertools
 from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 
 import numpy as np
@@ -17,7 +18,13 @@ from ..algorithms.olive_program.program import OliveProgram, two_action_program
 from ..algorithms.olive_program.rounds import ExactWorld, run_rounds
 from ..algorithms.olive_program.tiebreak import RandomTiebreak, SolverTiebreak
 from ..reduction.family.family import Family, Variant
-from ..reduction.family.variants import without_sides
+from ..reduction.family.variants import (
+    DECLARATIONS,
+    Declaration,
+    Parameters,
+    forced,
+    without_sides,
+)
 from ..reduction.formula.formula import Formula
 from ..reduction.program.optimum import optimum
 from ..reduction.program.tolerance import critical_tolerance, tolerance_ceiling
@@ -37,7 +44,7 @@ from .samples import (
     random_formula,
     some,
 )
-from .ties import SEARCHED, check_faces
+from .ties import SEARCHED, check_faces, forced_parts
 
 _FORMULAS = 8
 _TWO = (Variant.NORMALIZED, Variant.ALL_LEVELS)
@@ -149,7 +156,7 @@ def _best_try(family: Family, tolerance: Fraction) -> Fraction:
 @claim("critical-tolerance-eight-clauses", "docs/reduction.md, tolerances", CERTIFIED)
 def _eight_clauses() -> Evidence:
     """All eight clauses on three variables have critical φ 1/32 in paper."""
-    family = Family(eight_clauses().three_sat())
+    family = Family(eight_clauses())
     found = critical_tolerance(family, 1)
     return Evidence(
         found.value == Fraction(1, 32) and found.exact,
@@ -229,7 +236,7 @@ def _strict_noise() -> Evidence:
     met = broken = faces = compared = 0
     cases = some([*zip(SEARCHED, (160, 100, 50), strict=True)])
     for (n, rows), share in cases:
-        family = Family(Formula.from_clauses(rows, n).three_sat(), Variant.STRICT)
+        family = Family(Formula.from_clauses(rows, n), Variant.STRICT)
         if len(rows) == 1:
             phi = Fraction(1, share)
             compared += check_faces(family, Noise(phi / 2, phi, 3 * phi))
@@ -320,7 +327,7 @@ def _two_actions() -> str:
     programs = 0
     layered = [v for v in without_sides() if v.declaration.variable_states]
     for variant, (n, rows) in itertools.product(layered, _UNITS):
-        family = Family(Formula.from_clauses(rows, n).three_sat(), variant)
+        family = Family(Formula.from_clauses(rows, n), variant)
         trees, program = two_action_program(family.program())
         n, m = family.n_variables, family.n_clauses
         wide = (n + m).bit_length() + 4
@@ -338,7 +345,7 @@ def _two_actions() -> str:
         programs += 1
     met = faces = 0
     for sign in (1, -1):
-        family = Family(Formula.from_clauses([[sign]]).three_sat(), Variant.STRICT)
+        family = Family(Formula.from_clauses([[sign]]), Variant.STRICT)
         trees, program = two_action_program(family.program())
         search = Faces(trees.mdp, program.upper_given, "lowest", Noise())
         found = search_ties(search, program.distributions)
@@ -350,3 +357,77 @@ def _two_actions() -> str:
         f"1 1) and (-1 -1 -1): {met} programs that they meet, {faces} polytopes of "
         "maximisers"
     )
+
+
+@claim("room-of-side-states", "docs/complexity.md, Open", EXACT, subject="ranges")
+def _room() -> Evidence:
+    """In forced a satisfying member attains the optimum of the hard program exactly
+    where nothing beside a side state pays, so that its value cannot be raised; then one
+    constraint over literals lowers the optimum. With room of T it is void. So for no R,
+    q and a tried the family has both."""
+    attained = tried = 0
+    sides = (Fraction(10), Fraction(15), Fraction(30))
+    chances = (Fraction(1, 20), Fraction(1, 10), Fraction(1, 5))
+    for side, reach, solve, room in itertools.product(
+        sides,
+        chances,
+        (Fraction(6, 100), Fraction(1, 5)),
+        (Fraction(0), Fraction(1, 100), Fraction(1)),
+    ):
+        best, worth, beside = _with_room(side, reach, solve, room)
+        void = beside == best
+        if (worth == best) is not (room == 0) or (void is not (room == 1)):
+            raise Refuted(f"R = {side}T, q = {reach}, a = {solve}, {room}: {best}")
+        tried, attained = tried + 1, attained + (worth == best)
+    return Evidence(
+        0 < attained < tried,
+        f"{tried} settings of R, q, a and what the state beside a side pays, on (1 1 "
+        f"1); attained in {attained}",
+    )
+
+
+def _with_room(
+    side: Fraction, reach: Fraction, solve: Fraction, room: Fraction
+) -> tuple[Fraction, Fraction, Fraction]:
+    """Best of [solve], its true worth in a satisfying member, and the best beside."""
+    three_sat = Formula.from_clauses([[1]]).three_sat()
+    top = Fraction(1, 100)
+    declared = forced(side=side * top, reach=reach, solve=solve)
+    plain = declared.sides
+    assert plain is not None
+    paid = plain._replace(
+        false=Fraction(0), true=Fraction(1), spare=Fraction(0), beside=room
+    )
+    with _declared(declared._replace(sides=paid)):
+        family = Family(three_sat, Variant.FORCED)
+        hard, mdp = family.program(), family.mdp([1])
+        behind = forced_parts(family).behind[0]  # 001, true in the all-zero member
+        values = [_best_of_solve(p) for p in (hard, hard.extended([behind]))]
+        policy = np.zeros(family.layout.n_states, dtype=np.int32)
+        policy[[0, 1]] = family.layout.solve, 6
+        return values[0], mdp.evaluate(policy).value(0), values[1]
+
+
+@contextmanager
+def _declared(declaration: Declaration) -> Iterator[None]:
+    """Let `forced` be declared otherwise, and not as Theorem O needs it."""
+    kept, check = DECLARATIONS[Variant.FORCED], Parameters._check_theorem
+    DECLARATIONS[Variant.FORCED] = declaration
+    setattr(Parameters, "_check_theorem", lambda self: None)  # noqa: B010
+    try:
+        yield
+    finally:
+        DECLARATIONS[Variant.FORCED] = kept
+        setattr(Parameters, "_check_theorem", check)  # noqa: B010
+
+
+def _best_of_solve(program: OliveProgram) -> Fraction:
+    """Best value of [solve] in a program of one clause, by exact linear programs."""
+    mdp, found = program.mdp, list[Fraction]()
+    policy = np.zeros(mdp.n_states, dtype=np.int32)
+    policy[mdp.start] = mdp.action_counts[mdp.start] - 2
+    for policy[1] in range(int(mdp.action_counts[1])):
+        pair = policy_optimum(program, policy)
+        if pair is not None:
+            found.append(program.objective(pair))
+    return max(found)

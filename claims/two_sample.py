@@ -8,23 +8,21 @@ an instance that needs exploration on demand.
 import itertools
 import math
 import operator
+import statistics
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..algorithms.assumptions import complete_classes, policy_value_completeness
 from ..algorithms.classes import (
     FiniteValueClass,
     KernelBall,
     TabularValueClass,
-    ValueClassByLevel,
     identity_kernel,
 )
 from ..algorithms.environments import make
 from ..algorithms.environments.finite import FiniteTruth
-from ..algorithms.environments.protocol import Environment
 from ..algorithms.exact.data import EmpiricalMeasure
 from ..algorithms.learning.draw_classes import make_classes
 from ..algorithms.learning.events import Descending, Path
@@ -46,7 +44,7 @@ from ..algorithms.two_sample.review import TwoSampleMonitors
 from ..algorithms.valor import valor
 from ..algorithms.valor.parameters import TheoremParameters
 from . import EXACT, MONITORED, Evidence, Refuted, claim, claims_of, samples
-from .instances import doubling, outvoted, two_means, unlearned
+from .instances import doubling, known_values, outvoted, two_means, unlearned
 
 paper = claims_of(
     "paper, appendix Alternative Algorithms, Two-Sample State-Identity Test"
@@ -62,22 +60,21 @@ def _run(made: Problem, seed: int, **options: Any) -> samples.Run[TwoSampleParam
     return samples.monitored(learn, made, parameters, monitors, seed, **options)
 
 
-def _instance(seed: int, kind: Literal["tabular", "complete"]) -> Problem:
+def _instance(seed: int, tabular: bool) -> Problem:
     env = make("random-finite", seed, states=2, actions=2, horizon=3)
     rng = np.random.default_rng([seed, 1])
-    if kind == "tabular":
+    if tabular:
         return Problem(env, *make_classes(env, "tabular", rng))
     return Problem(env, *complete_classes(env, rng, "policy-value", size=32))
 
 
 @samples.made_once
 def _runs() -> tuple[samples.Run[TwoSampleParameters], ...]:
-    found = []
-    for seed in samples.seeds(_RUNS):
-        found.append(_run(_instance(seed, "tabular"), seed))
-        found.append(_run(_instance(seed, "complete"), seed))
-        found.append(_run(unlearned(), seed))
-    return tuple(found)
+    return tuple(
+        _run(made, seed)
+        for seed in samples.seeds(_RUNS)
+        for made in (_instance(seed, True), _instance(seed, False), unlearned())
+    )
 
 
 def _results() -> list[LearningResult]:
@@ -115,10 +112,9 @@ def _comparison() -> Evidence:
     differs from that of every state visited."""
     compared, wrong = 0, []
     for seed in samples.seeds(_RUNS):
-        env, policies = make("random-finite", seed), _instance(seed, "tabular").policies
+        env, policies = make("random-finite", seed), _instance(seed, True).policies
         levels = range(1, env.horizon + 1)
-        only = ValueClassByLevel([FiniteValueClass(_table(env, h)) for h in levels])
-        made = Problem(env, only, policies)
+        made = Problem(env, known_values(env), policies)
         run = _run(made, seed)
         means = [
             [env.truth.state_value(h, s) for s in env.truth.reachable(h)]
@@ -134,20 +130,12 @@ def _comparison() -> Evidence:
         descended = any(isinstance(event, Descending) for event in events)
         if descended or run.result.learned != tuple(map(len, means)):
             wrong.append(seed)
+    text = "the two-sample algorithm learns all states, VALOR never descends"
+    if wrong:
+        text = f"not so with seeds {wrong}"
     return Evidence(
-        compared > 0 and not wrong,
-        f"{compared} environments with states apart: "
-        + (
-            f"not so with seeds {wrong}"
-            if wrong
-            else "the two-sample algorithm learns all states, VALOR never descends"
-        ),
+        compared > 0 and not wrong, f"{compared} environments with states apart: {text}"
     )
-
-
-def _table(env: Environment, level: int) -> NDArray[Any]:
-    """Tabulate the only member, g* of a level."""
-    return np.asarray(env.truth.values(level)[None])
 
 
 @paper("two-sample-nested", "Definition and Fact on learned states", MONITORED)
@@ -235,13 +223,8 @@ def _clipped() -> Evidence:
     before the last level, as r + g' leaves [0, 1]; completeness up to clipping at 1 is
     enough for the proof, and tabular classes have it."""
     letter, clipped, fine, tabular = 0, 0, 0, 0
-    for run in _runs():
-        made = run.made
-        if made.environment.name != "random-finite" or not isinstance(
-            made.values.at_level(1), TabularValueClass
-        ):
-            continue
-        tabular, given = tabular + 1, samples.parts(made)
+    for run in _runs()[::3]:  # those with tabular classes
+        tabular, given = tabular + 1, samples.parts(run.made)
         letter += policy_value_completeness(*given).holds is True
         clipped += policy_value_completeness(*given, clipped=True).holds is True
         fine += run.result.monitors["value-accuracy"].holds is True
@@ -268,9 +251,8 @@ def _incomplete() -> Evidence:
     if run.result.policies is None or local.policies is None:
         raise Refuted("a run without a policy")
     lost, other = run.loss, samples.loss(made, local)
-    premises = {k: monitors[k].holds for k in ("event", "oracles", "markov")}
     return Evidence(
-        all(premises.values())
+        all(monitors[name].holds for name in ("event", "oracles", "markov"))
         and monitors["complete"].holds is False
         and lost > run.parameters.eps
         and local.succeeded
@@ -314,12 +296,8 @@ def _variance() -> Evidence:
     inequality with 16K and 4K gives τ_L and τ_V from n_train = 16K(2/τ_L² + 1/τ_V²)
     ln(12 H T_max |G|²|Π|/δ) at the corrected constants, but not τ_L from 32K/τ_L²
     ln(...), the lemma's."""
-
-    def variance(value: int, k: int) -> int:
-        """Of K 1{a = 0} · value, a uniform: K value² - value²."""
-        return (k - 1) * value**2
-
-    above = variance(4, 3) > 4 * 3 and variance(2, 3) > 2 * 3
+    # Of K 1{a = 0} · v, a uniform, at K = 3
+    loss, value = (statistics.pvariance([3 * v, 0, 0]) for v in (4, 2))
     worst, lemma = 0.0, Fraction(2)
     for eps, m, k, h, size in (
         (0.01, 1, 1, 1, 0.0),
@@ -340,9 +318,11 @@ def _variance() -> Evidence:
         root = Fraction(2 * 16 * k) / draws / p.tau_L**2  # a square, of 1
         lemma = min(lemma, root + Fraction(4 * k, 3) / draws / p.tau_L)
     return Evidence(
-        above and 0.7 <= worst <= 1 < lemma,  # 1/√2 for τ_V: √(2·4K/16K)
-        f"K = 3: variances 32 > 12 and 8 > 6; deviations at most {worst:.3g} of τ_L "
-        f"and τ_V, by the lemma's draws (1 + {float(lemma - 1):.1g}) τ_L",
+        # 1/√2 for τ_V: √(2·4K/16K)
+        loss > 4 * 3 and value > 2 * 3 and 0.7 <= worst <= 1 < lemma,
+        f"K = 3: variances {loss} > 12 and {value} > 6; deviations at most "
+        f"{worst:.3g} of τ_L and τ_V, by the lemma's draws (1 + "
+        f"{float(lemma - 1):.1g}) τ_L",
     )
 
 
@@ -352,31 +332,22 @@ def _constants() -> Evidence:
     over the val sets, up to M. So τ_V = ε²/(2⁸3⁴ M H⁴ T_max) and τ_L = ε²/(2⁷3² H⁴ M)
     bring the loss below ε/8; the printed τ_V = ε²/(2⁸3⁴M²H⁴), τ_L = ε²/(2⁷3²H⁴T_max) do
     not for any δ ≤ 1/2: the proof's bound can exceed ε."""
-    grid = [
-        (eps, delta, m, k, h)
-        for eps in (0.01, 0.3, 0.99)
-        for delta in (_DELTA, 0.5)
-        for m in (1, 3, 50)
-        for k in (1, 4, 50)
-        for h in (1, 3, 50)
-    ]
-    worst, least, most = Fraction(0), Fraction(10), Fraction(0)
-    for eps, delta, m, k, h in grid:
-        right = TwoSampleTheoremParameters(eps, delta, m, k, h, 1.0, 1.0)
-        wrong = TwoSampleTheoremParameters(
-            eps, delta, m, k, h, 1.0, 1.0, version="paper"
-        )
-        e, h4 = right.eps, 2**7 * 3**2 * h**4
-        stated = e**2 / (2 * 3**2 * m * right.T_max * h4), e**2 / (h4 * m)
+    worst, shares = Fraction(0), []
+    for sizes in itertools.product(
+        (0.01, 0.3, 0.99), (_DELTA, 0.5), (1, 3, 50), (1, 4, 50), (1, 3, 50)
+    ):
+        right = TwoSampleTheoremParameters(*sizes, 1.0, 1.0)
+        wrong = TwoSampleTheoremParameters(*sizes, 1.0, 1.0, version="paper")
+        e, h4 = right.eps, 2**7 * 3**2 * right.H**4
+        stated = e**2 / (2 * 3**2 * right.M * right.T_max * h4), e**2 / (h4 * right.M)
         if (right.tau_V, right.tau_L) != stated:
             raise Refuted(f"τ_V, τ_L = {right.tau_V}, {right.tau_L} for {stated}")
-        worst = max(worst, right.policy_bound / right.eps)
-        worst = max(worst, right.estimate_bound / right.eps)
-        share = wrong.policy_bound / wrong.eps
-        least, most = min(least, share), max(most, share)
+        worst = max(worst, right.policy_bound / e, right.estimate_bound / e)
+        shares.append(wrong.policy_bound / wrong.eps)
+    least, most = min(shares), max(shares)
     return Evidence(
         worst <= Fraction(1, 8) < least and most > 1,
-        f"{len(grid)} problems: corrected at most {float(worst):.4f} ε; printed "
+        f"{len(shares)} problems: corrected at most {float(worst):.4f} ε; printed "
         f"{float(least):.2f} ε to {float(most):.0f} ε",
     )
 
@@ -452,30 +423,25 @@ def exponents(version: Literal["theorem", "paper"], states: int) -> dict[str, fl
     """Exponents of H T_max n_train in M, K, H and 1/ε, between large sizes.
 
     Logarithms, ln(4MH/δ) in n_exp to its power and that of n_train, are divided
-    out; the power of the first is that of T_max in the sum.
+    out; the power of the first is that of T_max in the sum: as printed 2 where 2/τ_L²
+    outweighs 1/τ_V².
     """
     base = {"M": states, "K": 10**6, "H": 10**6, "ε": 10**6}
 
     def logarithm(sizes: dict[str, int]) -> float:
-        m, k, h = sizes["M"], sizes["K"], sizes["H"]
-        eps = Fraction(1, sizes["ε"])
-        p = TwoSampleTheoremParameters(eps, _DELTA, m, k, h, 0.0, 0.0, version=version)
+        m, k, h, inverse = sizes.values()
+        given = Fraction(1, inverse), _DELTA, m, k, h, 0.0, 0.0
+        p = TwoSampleTheoremParameters(*given, version=version)
         inner = Fraction(math.log(4 * m * h / _DELTA))
         outer = Fraction(math.log(12 * h * p.T_max / _DELTA))
-        power = 2 if version == "theorem" else _paper_power(p)
+        power = 2 if version == "theorem" or 2 / p.tau_L**2 > 1 / p.tau_V**2 else 0
         product = h * (p.T_max / inner) * (p.n_train / outer / inner**power)
         return math.log2(product.numerator) - math.log2(product.denominator)
 
-    found = {}
-    for name in base:
-        larger = base | {name: 2 * base[name]}
-        found[name] = logarithm(larger) - logarithm(base)
-    return found
-
-
-def _paper_power(p: TwoSampleParameters) -> int:
-    """Power of T_max in n_train as printed: 2 where 2/τ_L² outweighs 1/τ_V²."""
-    return 2 if 2 / p.tau_L**2 > 1 / p.tau_V**2 else 0
+    return {
+        name: logarithm(base | {name: 2 * size}) - logarithm(base)
+        for name, size in base.items()
+    }
 
 
 @paper("two-sample-end", "Algorithm 5 (dfslearn)", EXACT, "16")
@@ -498,13 +464,11 @@ def _end() -> Evidence:
 
 def printed_depth(limit: int) -> int:
     """Follow the printed dfslearn below level H, G = {0}, and stop at a limit."""
-    sets: list[int] = []  # data sets of each level beyond H
+    sets = [0] * limit  # data sets of each level beyond H
 
     def dfslearn(depth: int) -> int:
         if depth == limit:
             return depth
-        while len(sets) <= depth:
-            sets.append(0)
         distance = 0.0 if sets[depth] else math.inf  # all functions agree: 0
         if distance <= 0:
             return depth  # is_recursive_call

@@ -6,8 +6,6 @@ state has to be learned and on instances at the edge of the consensus test, with
 0, 1, 2, ...
 """
 
-import itertools
-import math
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -17,16 +15,13 @@ import numpy as np
 from ..algorithms.classes import (
     FiniteValueClass,
     TabularPolicy,
-    TabularPolicyClass,
     TabularValueClass,
     ValueClassByLevel,
 )
-from ..algorithms.classes.protocols import ValueClass, action_weights
+from ..algorithms.classes.protocols import action_weights
 from ..algorithms.environments import from_lists, make
-from ..algorithms.exact.arrays import object_array
 from ..algorithms.learning.draw_classes import ClassKind, make_classes
 from ..algorithms.learning.events import Triple
-from ..algorithms.learning.monitors import largest_value_deviation
 from ..algorithms.learning.problem import LearningResult, Problem
 from ..algorithms.oracles.ledger import unguard
 from ..algorithms.valor.algorithm import (
@@ -40,14 +35,14 @@ from ..algorithms.valor.parameters import (
     VALOR,
     PracticalParameters,
     TheoremParameters,
-    ValorParameters,
 )
 from ..algorithms.valor.review import ValorMonitors
-from . import DRAWN, EXACT, MONITORED, Evidence, Refuted, claim, claims_of, samples
+from . import EXACT, MONITORED, Evidence, Refuted, claim, claims_of, samples
 from .instances import (
-    amplified,
+    HALF,
     coin,
     disagreeing,
+    fork,
     half_hidden,
     late_discovery,
     sacrificed,
@@ -147,8 +142,7 @@ def _suboptimality() -> str:
     for seed in range(10):
         env = make("random-finite", seed, states=3, actions=3, horizon=4)
         truth, rng = env.truth, np.random.default_rng(seed)
-        sizes = [env.space(h).n_codes or 0 for h in range(1, 5)]
-        tables = [rng.integers(3, size=n) for n in sizes]
+        tables = [rng.integers(3, size=n) for n in samples.codes(env)]
         policies = [TabularPolicy(table) for table in tables]
         # The gap of a hidden state, and what the policy does there.
         total = Fraction(0)
@@ -182,21 +176,11 @@ def _unlearned_share() -> Evidence:
     first with a factor 1 - p_ul before the sum, which is false: a state's loss is a
     mean over its observations, and those that lead on to learned states can have all of
     it. The next line drops the factor, so nothing else changes."""
-    half = Fraction(1, 2)
-    unpaid, shown = {"x": [0, 0], "y": [0, 0]}, {"x": half, "y": half}
-    env = from_lists(
-        [
-            [("s0", shown, unpaid, ["new", "known"])],
-            [
-                ("new", {"z": 1}, {"z": [0, 1]}, []),
-                ("known", {"w": 1}, {"w": [Fraction(4, 5), 0]}, []),
-            ],
-        ],
-        "unlearned-share",
-    )
+    unpaid, shown = {"x": [0, 0], "y": [0, 0]}, {"x": HALF, "y": HALF}
+    ends = fork([0, 1], [Fraction(4, 5), 0])[1]  # not learned, and learned
+    truth = from_lists([[("s0", shown, unpaid, ["left", "right"])], ends]).truth
     # At x into the state that is not learned, where all is lost; at y past it.
-    root = TabularPolicy(np.array([0, 1]))
-    truth, policies = env.truth, [root, TabularPolicy(np.array([0, 0]))]
+    policies = [TabularPolicy(np.array(row)) for row in ([0, 1], [0, 0])]
     lost = truth.optimal_value - truth.policy_value(policies)
     shares, q = truth.observation_probabilities(()), truth.q_values(1)
     unlearned = shares[0]
@@ -263,13 +247,10 @@ def _theorem() -> Evidence:
     M H n_eval. (The probability rests on claim `valor-constants`; what the runs alone
     show is in the evidence.)"""
     results = _results()
-    for result in results:
-        if result.monitors["trajectories"].holds is not True:
-            raise Refuted(result.monitors["trajectories"].first)
     good = samples.mostly(results, "epsilon-optimal", "ε-optimal", 1 - _DELTA)
     nominal = [result.trajectories for result in results]
     return Evidence(
-        good.holds,
+        good.holds and samples.count(results, "trajectories") == len(results),
         f"{good.text} (ε = {_EPSILON}, δ = {_DELTA}); {min(nominal):.2g} to "
         f"{max(nominal):.2g} trajectories",
     )
@@ -309,10 +290,7 @@ def _sacrifice() -> Evidence:
 def _iterations() -> Evidence:
     """MetaAlg ends within M H iterations (printed: M K), for each rejected iteration
     learns a state; more than M K can be needed."""
-    made, horizon = late_discovery(7), 7
-    parameters = _practical(made, n_exp=2)
-    result = valor(*samples.parts(made), parameters, _generator())
-    printed = parameters.M * parameters.K
+    result, horizon, printed = _late(), 7, 2 * 2
     for seed in range(12):
         half = _run(VALOR, half_hidden(), seed).result
         if half.iterations != 2 or half.monitors["progress"].holds is not True:
@@ -320,10 +298,15 @@ def _iterations() -> Evidence:
         if not _run(VALOR, coin(), seed).result.succeeded:
             raise Refuted(f"seed {seed}: an optimal policy is rejected")
     return Evidence(
-        result.succeeded and printed < result.iterations <= parameters.M * horizon,
+        result.succeeded and printed < result.iterations <= 2 * horizon,
         f"M = 2, K = 2, H = {horizon}: {result.iterations} iterations, more than M K = "
-        f"{printed} and at most M H = {parameters.M * horizon}",
+        f"{printed} and at most M H = {2 * horizon}",
     )
+
+
+def _late() -> LearningResult:
+    """Run where H = 7 iterations are needed, M = K = 2."""
+    return learned(late_discovery(7), accurate((2, 2, 7), n_exp=2))[0]
 
 
 @paper("valor-calls", "proof of the Theorem on oracle efficiency", MONITORED, "10")
@@ -335,13 +318,12 @@ def _calls() -> Evidence:
     found = samples.held(_results(), *names)
     # As few dfslearn calls a level as T_max allows, so that the count is tight.
     env = make("tabular", 0, states=2, actions=2, horizon=3)
-    made = Problem(env, *make_classes(env, "tabular", _generator()))
-    result = valor(*samples.parts(made), _practical(made), _generator())
+    made = Problem(env, *make_classes(env, "tabular", np.random.default_rng(0)))
+    result = learned(made, accurate(samples.problem(made)[:3]))[0]
     tests = result.calls["lp"] // 2
     visits = sum(2 * n for n in result.learned[:-1])
-    late = late_discovery(7)
-    longer = valor(*samples.parts(late), _practical(late, n_exp=2), _generator())
-    steps = longer.calls["csc"] - sum(longer.learned)
+    longer = _late().calls["csc"], _late().learned
+    steps = longer[0] - sum(longer[1])
     printed = 2 * 7
     return Evidence(
         found.holds and tests == visits and steps > printed,
@@ -367,154 +349,20 @@ def _infeasible() -> Evidence:
     )
 
 
-def _generator() -> np.random.Generator:
-    return np.random.default_rng(0)
+def accurate(
+    sizes: tuple[int, int, int],
+    draws: int = 10**13,
+    eps_stat: Fraction = Fraction(1, 10**5),
+    **chosen: Any,
+) -> PracticalParameters:
+    """Give accurate data for M, K and H, φ as in the analysis, each path once."""
+    fine = Fraction(1, 10**5)
+    options: dict[str, Any] = {"n_test": draws, "n_train": draws, "eps_stat": eps_stat}
+    options |= {"eps_sub": fine, "eps_feas": fine, "slack": None, "fall_back": False}
+    return PracticalParameters(_EPSILON, _DELTA, *sizes, **options | chosen)
 
 
-def _practical(made: Problem, **chosen: Any) -> PracticalParameters:
-    """Accurate data, φ as in the analysis, each path once."""
-    sizes = dict.fromkeys(("n_test", "n_train"), 10**13)
-    fine = dict.fromkeys(("eps_stat", "eps_sub", "eps_feas"), Fraction(1, 10**5))
-    options: dict[str, Any] = {"slack": None, "fall_back": False}
-    m_k_h = samples.problem(made)[:3]
-    return PracticalParameters(
-        _EPSILON, _DELTA, *m_k_h, **sizes | fine | options | chosen
-    )
-
-
-section = claims_of("paper, section VALOR")
-_DRAWS = 10**9
-_RUNS = 6
-
-
-@section("valor-bias-is-linear", "What is new compared to LSVEE", EXACT)
-def _bias() -> Evidence:
-    """The bias of values adds up over levels and does not multiply: the lemmas'
-    recursion, a learned state's error at most the largest of V_a's plus ε_stat + ε_sub
-    and V_a's at a pruned one φ_{h+1} + 3ε_stat + ε_feas + ε_sub, gives φ_h - 2ε_stat,
-    (H-h+1)(6ε_stat + 2ε_sub + ε_feas) less 2ε_stat. On the instance where fitted Q
-    iteration's errors grow by 3/2 a level (claim `backup-barrier-q-functions`) VALOR
-    keeps that bound at 26 levels."""
-    for horizon in (1, 2, 7, 60):
-        p = _accurate(3, 3, horizon, Fraction(1, 50))
-        step = 6 * p.eps_stat + 2 * p.eps_sub + p.eps_feas
-        worst = Fraction(0)  # of V_a past the last level
-        for levels in range(1, horizon + 1):
-            worst += p.eps_stat + p.eps_sub
-            if worst > levels * step - 2 * p.eps_stat:
-                raise Refuted(f"H = {horizon}, {levels} levels: {worst}")
-            pruned = p.phi(horizon - levels + 1)
-            pruned += 3 * p.eps_stat + p.eps_feas + p.eps_sub
-            worst = max(worst, pruned)
-    horizon = 26
-    p = _accurate(4, 4, horizon, Fraction(1, 1000))
-    result, errors = _learn(amplified(horizon), p)
-    kept = all(error <= p.phi(h) - 2 * p.eps_stat for h, error in errors.items())
-    grown = float(p.eps_stat) * 1.5 ** (horizon - 1)
-    return Evidence(
-        result.succeeded and kept,
-        f"the recursion, exactly, for H up to 60; at H = {horizon} stored values are "
-        f"off by {float(max(errors.values())):.1g} at most, where ε_stat = "
-        f"{p.eps_stat} allows {float(p.phi(1)):.2g} at the start; factors of 3/2 would "
-        f"make {grown:.2g} of it",
-    )
-
-
-@section(
-    "valor-infinite-classes",
-    "remark after the PAC bound (Natarajan and pseudo-dimension)",
-    DRAWN,
-)
-def _infinite() -> Evidence:
-    """Finite classes are not needed: for G = all functions to [0, 1] of |X|
-    observations, infinite, of pseudo-dimension |X|, the largest deviation of a data set
-    is that of the 2^|X| functions to {0, 1}; for all policies, of Natarajan dimension
-    |X|, there are K^|X|. So |X| ln 2 and |X| ln K stand for ln |G| and ln |Π|, and the
-    trajectories grow linearly in them. (For other infinite classes: standard tools,
-    Jiang et al. 2017, section 5.3, assumed.)"""
-    rng, compared = np.random.default_rng(0), 0
-    for size in (1, 2, 4, 7):
-        corners = FiniteValueClass(list(itertools.product((0.0, 1.0), repeat=size)))
-        for _ in range(5):
-            counts = rng.integers(1, 51, size)
-            shares, truth = rng.multinomial(64, counts / counts.sum()), counts.tolist()
-            pairs = zip(shares.tolist(), truth, strict=True)
-            off = object_array(
-                [Fraction(a, 64) - Fraction(b, sum(truth)) for a, b in pairs]
-            )
-            largest = largest_value_deviation(TabularValueClass(size), off)
-            listed = largest_value_deviation(corners, off)
-            inner = max(abs(float((g * off).sum())) for g in rng.random((50, size)))
-            if largest is None or listed is None or largest < inner - 1e-12:
-                raise Refuted(f"|X| = {size}: {largest}, inside {inner}")
-            if abs(largest - listed) > 1e-12:
-                raise Refuted(f"|X| = {size}: {largest}, listed {listed}")
-            compared += 1
-    bounds = [_bound(size) for size in (10**6, 2 * 10**6, 3 * 10**6)]
-    first, second = bounds[1] - bounds[0], bounds[2] - bounds[1]
-    off_line = abs(second / first - 1)
-    return Evidence(
-        off_line < 1e-9 and bounds[1] < 2 * bounds[0],
-        f"{compared} data sets over 1 to 7 observations; trajectories at |X| = 1, 2, 3 "
-        f"million are on a line within {max(off_line, 1e-12):.0e}",
-    )
-
-
-def _bound(size: int) -> int:
-    """Trajectories of VALOR with tabular classes over that many observations."""
-    values, policies = TabularValueClass(size), TabularPolicyClass(size, 3)
-    sizes = values.log_size(), policies.log_size()
-    return TheoremParameters(0.3, 0.1, 3, 3, 3, *sizes).trajectory_bound
-
-
-@section(
-    "valor-approximate-realizability",
-    "remark after the PAC bound ('we further expect')",
-    MONITORED,
-)
-def _approximate() -> Evidence:
-    """If G has a function within θ of g* instead of g*, and Π has π*, VALOR keeps its
-    accuracies with ε_stat + θ in place of ε_stat: a data set's mean of that function is
-    then within ε_stat + θ of V*, which is all that its lemmas use of g*. With ε_stat as
-    it was the consensus program can be infeasible. (An approximate π* is not covered.)
-    """
-    theta, fine = Fraction(1, 100), Fraction(1, 10_000)
-    good, stopped, largest = 0, 0, 0.0
-    for seed in range(_RUNS):
-        env = make("random-finite", seed, states=3, actions=2, horizon=3)
-        rng = np.random.default_rng([seed, 1])
-        levels: list[ValueClass] = [TabularValueClass(env.space(1).n_codes or 0)]
-        for h in (2, 3):
-            values = np.array(env.truth.values(h), dtype=object)
-            signs = np.where(values > Fraction(1, 2), -1, 1)  # stays in [0, 1]
-            near = np.array([v + s * theta for v, s in zip(values, signs, strict=True)])
-            others = [rng.permutation(near) for _ in range(7)]
-            levels.append(FiniteValueClass(np.array([near, *others], dtype=object)))
-        policies = make_classes(env, "tabular", rng)[1]
-        made = Problem(env, ValueClassByLevel(levels), policies)
-        wide = _accurate(3, 2, 3, fine + theta)
-        result, errors = _learn(made, wide)
-        kept = all(e <= wide.phi(h) - 2 * wide.eps_stat for h, e in errors.items())
-        good += result.succeeded and kept and samples.loss(made, result) <= wide.eps
-        largest = max(largest, *map(float, errors.values()))
-        stopped += _learn(made, _accurate(3, 2, 3, fine))[0].event_failed
-    return Evidence(
-        good == _RUNS and stopped > 0,
-        f"θ = {theta}, ε_stat = {fine}: {good} of {_RUNS} runs as accurate as with "
-        f"{fine + theta}, values off by {largest:.2g} at most; with {fine} alone "
-        f"{stopped} of {_RUNS} meet an infeasible program",
-    )
-
-
-def _accurate(m: int, k: int, horizon: int, eps_stat: Fraction) -> PracticalParameters:
-    """Give data of 10⁹ draws, and φ as in the analysis for an accuracy."""
-    sizes = {"n_test": _DRAWS, "n_train": _DRAWS, "slack": None, "fall_back": False}
-    fine = dict.fromkeys(("eps_sub", "eps_feas"), Fraction(1, 10**5))
-    options: dict[str, Any] = sizes | fine | {"eps_stat": eps_stat}
-    return PracticalParameters(0.3, 0.1, m, k, horizon, **options)
-
-
-def _learn(
+def learned(
     made: Problem, parameters: PracticalParameters
 ) -> tuple[LearningResult, dict[int, Fraction]]:
     """Run VALOR; its result and the largest |V − V*| of each level."""
@@ -527,122 +375,3 @@ def _learn(
 
     arguments = *samples.parts(made), parameters, np.random.default_rng(0)
     return valor(*arguments, observers=[compare]), found
-
-
-_TENTH = Fraction(1, 10)
-
-
-@paper("valor-constants", "Table 1, Lemma 1 and Lemma on MetaAlg", EXACT)
-def _constants() -> Evidence:
-    """The constants of both forms are enough. Bernstein's inequality with variance 4K
-    and range 2K (r + V_a reaches 2; the printed 2K is for r + V_a ≤ 1) and Hoeffding's
-    give deviations within ε_stat from n_train and n_test, all of them together with
-    probability 1 - δ/2. Then values are within ε/8, the policy loses at most ε/8 where
-    all is learned, n_exp paths of a rejected policy reach an unlearned state and n_eval
-    give its value within ε/8 in all M H iterations but with probability δ/2: an
-    accepted policy loses at most 3ε/4 with probability 1 - δ."""
-    grid = [
-        (TheoremParameters(eps, _TENTH, m, k, h, size, size, name), size)
-        for name in (VALOR, CONSTRAINED)
-        for eps, m, k, h, size in itertools.product(
-            (0.01, 0.3, 0.99), (1, 3, 50), (1, 2, 50), (1, 3, 50), (0.0, 8.0)
-        )
-    ]
-    trains = max(_train_deviation(p, size) for p, size in grid)
-    tests = max(_test_deviation(p, size) for p, size in grid)
-    losses = max(float(loss / p.eps) for p, _ in grid for loss in _losses(p))
-    failures = max(_failure(p, size) / float(_TENTH) for p, size in grid)
-    near = 1e-9  # of logarithms; ε/8 and the sizes are exact
-    holds = max(trains, tests, failures) <= 1 + near and losses <= Fraction(1, 8)
-    return Evidence(
-        holds,
-        f"{len(grid)} sets of constants: deviations at most {trains:.3g} ε_stat from "
-        f"n_train and {tests:.3g} from n_test, values and policies at most "
-        f"{losses:.3g} ε off where all is learned, failure at most {failures:.3g} δ",
-    )
-
-
-def _train_deviation(p: ValorParameters, size: float) -> float:
-    """Bernstein's bound for K 1{a = π(x)}(r + V_a) from n_train draws, over ε_stat.
-
-    ``size`` is ln |G| and ln |Π|.
-    """
-    inside = math.log(12 * p.H * p.T_max / p.delta) + 2 * size
-    return samples.bernstein(inside, p.n_train, p.eps_stat, 4 * p.K, 2 * p.K)
-
-
-def _test_deviation(p: ValorParameters, size: float) -> float:
-    """Hoeffding's bound for g(x) from n_test draws, over ε_stat."""
-    inside = math.log(12 * p.K * p.H * p.T_max / p.delta) + size
-    return samples.hoeffding(inside, p.n_test, p.eps_stat)
-
-
-def _losses(p: ValorParameters) -> tuple[Fraction, Fraction]:
-    """Errors of V at the start and of the policy where all states are learned."""
-    stat, sub, feas = p.eps_stat, p.eps_sub, p.eps_feas
-    policy = 32 * p.H**2 * (stat + sub + feas)
-    if p.algorithm == VALOR:
-        policy = 2 * p.H**2 * p.T_max * (7 * stat + 3 * sub + 2 * feas)
-    return p.phi(1) - 2 * stat, policy
-
-
-def _failure(p: ValorParameters, size: float) -> float:
-    """Union bound over everything that must not happen."""
-    accuracy = float(p.eps) / 8
-    # H T_max data sets, their means of g and policy values; K H T_max tests.
-    each = 2 * math.exp(-math.log(12 * p.H * p.T_max / p.delta))
-    tests = 2 * math.exp(size - float(2 * p.n_test * p.eps_stat**2))
-    event = p.H * p.T_max * 2 * each + p.K * p.H * p.T_max * tests
-    missed = (1 - accuracy) ** p.n_exp
-    estimates = 2 * math.exp(-2 * p.n_eval * accuracy**2)
-    return event + p.M * p.H * (missed + estimates)
-
-
-@paper("valor-n-exp", "Algorithm 1", EXACT, "12")
-def _n_exp() -> Evidence:
-    """n_expl is n_exp; the paths explored are those of the first n_exp of the n_eval
-    trajectories, so n_exp ≤ n_eval is needed; at the theorem's constants it holds
-    because 32 ln(8MH/δ)/ε² > 8 ln(4MH/δ)/ε."""
-    refused = False
-    try:
-        PracticalParameters(0.3, 0.1, 2, 2, 2, n_exp=5, n_eval=4)
-    except ValueError as error:
-        refused = "n_exp" in str(error)
-    grid = [
-        TheoremParameters(eps, delta, m, 2, h, 1.0, 1.0)
-        for eps in (0.01, 0.5, 0.99)
-        for delta in (0.01, 0.5, 0.99)
-        for m in (1, 5, 100)
-        for h in (1, 7, 50)
-    ]
-    holds = all(p.n_exp <= p.n_eval for p in grid)
-    return Evidence(
-        refused and holds, f"{len(grid)} sets of constants; free ones are refused"
-    )
-
-
-@paper("valor-hoeffding", "proof of the Lemma on event E", EXACT, "13")
-def _hoeffding() -> Evidence:
-    """Centred values of functions into [0, 1] have moment generating function at most
-    exp(λ²/8), which gives the stated deviation √(ln(2K|G|/δ')/(2 n_test)). The printed
-    exp(λ²/2) gives twice that."""
-    worst = 0.0
-    for p in np.linspace(0.01, 0.99, 99):
-        for rate in np.linspace(-8, 8, 161):
-            if rate:
-                moment = p * math.exp(rate * (1 - p)) + (1 - p) * math.exp(-rate * p)
-                worst = max(worst, 8 * math.log(moment) / rate**2)
-    # Chernoff with exp(c λ²): the deviation is 2 √(c ln(2/δ)/n).
-    stated = math.sqrt(math.log(2 / 0.1) / (2 * 1000))
-    deviations = [2 * math.sqrt(c * math.log(2 / 0.1) / 1000) for c in (1 / 8, 1 / 2)]
-    holds = (
-        worst <= 1 + 1e-12
-        and math.isclose(deviations[0], stated)
-        and math.isclose(deviations[1], 2 * stated)
-    )
-    return Evidence(
-        holds,
-        f"8 ln E[exp(λY)]/λ² ≤ {worst:.6f} over 15,840 Bernoulli cases (the extremes "
-        f"of [0,1]); deviation {deviations[0]:.4f} as stated, {deviations[1]:.4f} "
-        "from exp(λ²/2)",
-    )

@@ -1,20 +1,26 @@
 """Settings of every test: how deep Hypothesis searches, without deadlines; quiet pipes.
 
 With HYPOTHESIS_PROFILE=long a test tries the number of examples that it asks for, or
-100. The default profile, ``quick``, tries `QUICK` of them at most.
+100. The default profile, ``quick``, tries `QUICK` of them at most, and makes calls that
+the program makes in a child process in the test's own: a fork costs a test worker some
+30 ms of CPU time, and most programs of tests take less. What comes back is pickled as a
+child's answer is. A child is started all the same for a limit of memory or of CPU time;
+a limit of wall time needs the marker ``children``.
 """
 
 import gc
 import os
 import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 from hypothesis import settings
 from olivine.cli.common import console, family_folder
 from olivine.solvers.child import child
-
-from tests.support.in_process import FORKED, CallHere
+from olivine.solvers.sat import maxsat, sat
 
 QUICK = 10
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
@@ -31,6 +37,41 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # that a run goes on, a program file that is not read back in time.
 console.FIRST_BEAT = 1e6
 family_folder.READ_BACK_SECONDS = 60.0
+
+
+FORKED = child.Running
+
+
+class CallHere(FORKED):
+    """Has its result when it has begun."""
+
+    def __init__(self, work, memory_limit=None, show_errors=False) -> None:
+        super().__init__(work, memory_limit, show_errors)
+        *_, cpu_limit = work.args
+        self._here = memory_limit is None and not isinstance(cpu_limit, float | int)
+        self._work = work
+
+    def begin(self) -> None:
+        if self._here:
+            with _undone():
+                self._work(self.take)
+        else:
+            super().begin()
+
+
+@contextmanager
+def _undone() -> Iterator[None]:
+    """Undo what functions do to a process that is to end with them."""
+    folder, temporary, collecting = os.getcwd(), tempfile.tempdir, gc.isenabled()
+    try:
+        yield
+    finally:
+        os.chdir(folder)
+        tempfile.tempdir = temporary
+        if collecting:
+            gc.enable()
+        sat._kept.clear()
+        maxsat._kept.clear()
 
 
 @pytest.fixture

@@ -5,11 +5,10 @@ from fractions import Fraction
 from functools import cached_property
 
 import pytest
-from olivine.algorithms.mdp.tabular import TwoActions
 from olivine.algorithms.olive_program import tiebreak
 from olivine.algorithms.olive_program.program import OliveProgram
 from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, ValorParameters
-from olivine.claims import ranges, tolerance, two_sample
+from olivine.claims import hard_run, strengths, tolerance, two_sample
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.variants import (
     DECLARATIONS,
@@ -20,6 +19,8 @@ from olivine.reduction.family.variants import (
     forced,
 )
 from olivine.reduction.run import benign as family_benign
+from olivine.reduction.run.faces import Noise
+from olivine.solvers import treewidth
 
 from tests.support.depth import with_rows
 from tests.support.mutants import Mutant, refuted
@@ -79,6 +80,7 @@ def test_with_other_constants_of_valor(algorithm, name, factor, monkeypatch):
 
 
 FACES = "reduction.run.faces:Faces.maximisers"
+PROGRAM = "algorithms.olive_program.program"
 CEILING = "reduction.program.tolerance:tolerance_ceiling"
 BOUNDS = "reduction.program.tolerance:tolerance_bounds"
 PROGRAM_ROUNDS = "algorithms.olive_program.rounds:_constrain"
@@ -97,10 +99,9 @@ LSVEE_STEPS = "algorithms.lsvee.algorithm:Survivors"
 BASELINES = "algorithms.baselines.parameters"
 BACKWARDS = "algorithms.baselines.backwards"
 
-# Function, its text, the text in its place, the entry that is refuted.
+# Function, its text, the text in its place, the entries that are refuted.
 MUTANTS = [
-    (FACES, "session in faces:", "session in faces[-1:]:", "theorem-t"),
-    (FACES, "session in faces:", "session in faces[-1:]:", "strict-noise"),
+    (FACES, "session in faces:", "session in faces[-1:]:", "theorem-t strict-noise"),
     ("reduction.run.levels:allowed_levels",
      "[h for h in positive if errors[h - 1] == max(errors)]", "positive[-1:]",
      "theorem-t"),
@@ -120,6 +121,21 @@ MUTANTS = [
      "_closed_form(parameters).solve(parameters, u)", "critical-tolerance"),
     (BOUNDS, "return least,", "return least + Fraction(1, 10**6),",
      "critical-tolerance"),
+    (BOUNDS, "return least,", "least *= Fraction(740, 739)\n    return least,",
+     "strict-tolerance-optimum"),
+    ("reduction.program.tolerance:optimum_within", "slope * tolerance",
+     "(slope - Fraction(1, 3)) * tolerance",
+     "strict-tolerance-optimum constant-accuracy approximate-optima"),
+    ("reduction.run.honest:honest_run", "mdp.optimal_values().value(mdp.start)",
+     "Fraction(2)", "olive-meets-hard-program"),
+    (f"{PROGRAM}:OliveProgram.extended", "*distributions]", "]", "room-of-side-states"),
+    (f"{PROGRAM}:average_bellman_errors", "pair), met)", "pair), met)[::-1]",
+     "ranges-lemma-0"),
+    ("algorithms.mdp.tabular:TwoActions.constraints", "(s)[1:]", "(s)[1:0]",
+     "two-actions"),
+    # Without r + c_x′ <= c_x what is unbound can be too good to be true.
+    ("claims.strengths:_draw_deterministic", "int(rng.integers(5))",
+     "3 * int(rng.integers(5))", "deterministic-programs-are-easy"),
     (OLIVE_SIZES, "5 * epsilon / 8", "8 * 5 * epsilon / 8", "olive-sampled-pac"),
     (OLIVE_SIZES, "5 * epsilon / 8", "5 * epsilon / 4", "olive-sampled-pac"),
     (OLIVE_SIZES, "(12 * h * math.sqrt(m))", "(3 * h * math.sqrt(m))",
@@ -184,8 +200,8 @@ MUTANTS = [
     (f"{GLOBAL_STEPS}._fit", "2 * p.tau_pol", "p.tau_pol", "global-policy-fit"),
     (f"{GLOBAL_STEPS}.dfslearn", "q in self.pruned[h - 1] and", "False and",
      "global-policy-listing"),
-    (LSVEE_TOLERANCE, "(self.H - level", "100 * (self.H - level", "lsvee-consensus"),
-    (LSVEE_TOLERANCE, "(self.H - level", "100 * (self.H - level", "lsvee-constants"),
+    (LSVEE_TOLERANCE, "(self.H - level", "100 * (self.H - level",
+     "lsvee-consensus lsvee-constants"),
     (LSVEE_SIZES, "2 * square + 22 * rate", "square / 8", "lsvee-constants"),
     (LSVEE_SIZES, "2 * square + 22 * rate", "200 * square", "lsvee-constants"),
     (LSVEE_SIZES, "24 * fits", "3 * fits", "lsvee-constants"),
@@ -219,7 +235,8 @@ LONG = {"strict-noise"}
     "mutant",
     [
         pytest.param(m, id=str(m), marks=pytest.mark.long if m.entry in LONG else ())
-        for m in (Mutant(*row) for row in MUTANTS)
+        for *change, entries in MUTANTS
+        for m in (Mutant(*change, entry) for entry in entries.split())
     ],
 )
 def test_with_a_changed_function(mutant, monkeypatch):
@@ -230,17 +247,45 @@ def test_with_a_changed_function(mutant, monkeypatch):
 TENTH = Fraction(1, 10)
 
 
+def paying(reward):
+    """Change what a try of a variable pays in strict."""
+    rewards = Rewards(TENTH, TENTH, reward, Fraction(0))
+    return {"rewards": lambda _: rewards}
+
+
+# Without the spare state beside a side, and with literals worth nothing
+NO_ROOM = forced().sides._replace(beside=Fraction(0), false=Fraction(0))
+DECLARED = {
+    Variant.STRICT: DECLARATIONS[Variant.STRICT]._replace,
+    Variant.FORCED: lambda **changes: (
+        forced()._replace(**changes) if "sides" in changes else forced(**changes)
+    ),
+}
+
+
 @with_rows(
-    "changes",
-    {"rewards": lambda _: Rewards(TENTH, TENTH, Fraction(1, 20), Fraction(0))},
-    {"ranges": Ranges(Fraction(1), 4 * TENTH, 3 * TENTH, Fraction(0))},
-    {"ranges": Ranges(Fraction(1), TENTH, TENTH, Fraction(0))},
-    ids=["try x at 1/20", "literal range 3/10", "clause range 1/10"],
+    "entry, variant, changes",
+    ("theorem-t", Variant.STRICT, paying(Fraction(1, 20))),
+    ("theorem-t", Variant.STRICT, {"ranges": Ranges(1, 4 * TENTH, 3 * TENTH, 0)}),
+    ("theorem-t", Variant.STRICT, {"ranges": Ranges(1, TENTH, TENTH, 0)}),
+    ("approximate-maximisers", Variant.STRICT, paying(Fraction(71, 1000))),
+    ("sizes-of-the-families", Variant.FORCED, {"copies": 3}),
+    ("theorem-r", Variant.FORCED, {"copies": 1}),
+    # [solve] above [rest] before all is bound
+    ("theorem-r", Variant.FORCED, {"side": Fraction(8, 100)}),
+    # "largest" binds literals twice
+    ("theorem-r", Variant.FORCED, {"reach": Fraction(1, 2)}),
+    # runs stop at a try
+    ("theorem-r", Variant.FORCED, {"solve": Fraction(1, 100)}),
+    ("forced-noise", Variant.FORCED, {"end": Fraction(1, 4000)}),
+    ("forced-noise", Variant.FORCED, {"top": TENTH / 9}),
+    ("equations-behind-clauses-are-void", Variant.FORCED, {"sides": NO_ROOM}),
+    ("forced-can-be-avoided", Variant.FORCED, {"sides": NO_ROOM}),
 )
-def test_with_other_constants_of_strict(changes, monkeypatch):
-    mutated = DECLARATIONS[Variant.STRICT]._replace(**changes)
-    monkeypatch.setitem(DECLARATIONS, Variant.STRICT, mutated)
-    assert refuted("theorem-t")
+def test_with_other_constants_of_a_family(entry, variant, changes, monkeypatch):
+    monkeypatch.setitem(DECLARATIONS, variant, DECLARED[variant](**changes))
+    monkeypatch.setattr(Parameters, "_check_theorem", lambda _: None)
+    assert refuted(entry)
 
 
 @pytest.mark.parametrize(
@@ -318,65 +363,6 @@ def test_with_less_noise_than_said(name, monkeypatch):
     assert refuted(name)
 
 
-def test_where_an_honest_run_ends_elsewhere(monkeypatch):
-    """With a V* that its last optimum is not."""
-    true = tolerance.honest_run
-
-    def mutated(*given, **options):
-        found = true(*given, **options)
-        if isinstance(options["tiebreak"], tiebreak.ScriptedTiebreak):
-            return found
-        return dataclasses.replace(found, optimal_value=Fraction(2))
-
-    monkeypatch.setattr(tolerance, "honest_run", mutated)
-    assert refuted("olive-meets-hard-program")
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"copies": 1},
-        {"side": Fraction(8, 100)},  # [solve] above [rest] before all is bound
-        {"reach": Fraction(1, 2)},  # "largest" binds literals twice
-        {"solve": Fraction(1, 100)},  # runs stop at a try
-    ],
-    ids=["one copy", "R = 8T", "q = 1/2", "a = 1/100"],
-)
-def test_with_other_constants_of_forced(changes, monkeypatch):
-    monkeypatch.setitem(DECLARATIONS, Variant.FORCED, forced(**changes))
-    monkeypatch.setattr(Parameters, "_check_theorem", lambda _: None)
-    assert refuted("theorem-r")
-
-
-@pytest.mark.parametrize("changes", [{"end": Fraction(1, 4000)}, {"top": TENTH / 9}])
-def test_with_other_bounds_of_its_noise(changes, monkeypatch):
-    monkeypatch.setitem(DECLARATIONS, Variant.FORCED, forced(**changes))
-    assert refuted("forced-noise")
-
-
-@with_rows("name", "equations-behind-clauses-are-void", "forced-can-be-avoided")
-def test_where_a_side_state_has_no_room(name, monkeypatch):
-    """Without the spare state beside a side, and with literals worth nothing."""
-    sides = forced().sides._replace(beside=Fraction(0), false=Fraction(0))
-    monkeypatch.setitem(DECLARATIONS, Variant.FORCED, forced()._replace(sides=sides))
-    monkeypatch.setattr(Parameters, "_check_theorem", lambda _: None)
-    assert refuted(name)
-
-
-def test_where_no_constraint_over_literals_is_bound(monkeypatch):
-    true = OliveProgram.extended
-    monkeypatch.setattr(OliveProgram, "extended", lambda program, _: true(program, []))
-    assert refuted("room-of-side-states")
-
-
-def test_with_another_first_value_of_lemma_0(monkeypatch):
-    true = ranges.average_bellman_errors
-    monkeypatch.setattr(
-        ranges, "average_bellman_errors", lambda *given: true(*given)[::-1]
-    )
-    assert refuted("ranges-lemma-0")
-
-
 def test_with_an_iteration_more_than_the_lemma_allows(monkeypatch):
     made = two_sample._runs()
     run = made[-1]
@@ -386,7 +372,39 @@ def test_with_an_iteration_more_than_the_lemma_allows(monkeypatch):
     assert refuted("two-sample-metaalg")
 
 
-def test_where_nodes_below_the_roots_are_not_bound(monkeypatch):
-    whole = TwoActions.constraints
-    monkeypatch.setattr(TwoActions, "constraints", lambda *given: whole(*given)[:1])
-    assert refuted("two-actions")
+@pytest.mark.parametrize("field", ["gamma", "stop"])
+def test_where_the_search_forgets_a_threshold(field, monkeypatch):
+    """One that the bounds of T′ are about."""
+
+    def forgetful(*given, **named):
+        found = Noise(*given, **named)
+        least = 3 * found.phi if field == "stop" else Fraction(0)
+        return dataclasses.replace(found, **{field: least})
+
+    monkeypatch.setattr(strengths, "Noise", forgetful)
+    assert refuted("approximate-maximisers")
+
+
+@pytest.mark.parametrize("oracle", ["_ask_csc", "_ask_ls"])
+def test_with_an_oracle_that_reads_its_data_many_times(oracle, monkeypatch):
+    true = getattr(hard_run, oracle)
+
+    def slow(problem, data, numbers):
+        for _ in range(len(data)):
+            data.observations.tolist()
+        return true(problem, data, numbers)
+
+    monkeypatch.setattr(hard_run, oracle, slow)
+    assert refuted("oracles-are-polynomial-in-runs")
+
+
+def test_with_tables_that_are_made_again_and_again(monkeypatch):
+    true = treewidth._eliminate
+
+    def slow(*given):
+        for _ in range(6):
+            found = true(*given)
+        return found
+
+    monkeypatch.setattr(treewidth, "_eliminate", slow)
+    assert refuted("treewidth-is-counted")

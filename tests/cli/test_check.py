@@ -10,9 +10,9 @@ import pytest
 from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.solvers.files import write_texts
 
+from tests.support.certificates import replay
 from tests.support.commands import CASES, expected, olivine
 from tests.support.depth import deep, spread, with_rows
-from tests.support.lrat import replay
 
 VARIANTS = ["paper", "normalized", "gap", "all-levels", "strict"]
 SMALL = [

@@ -26,8 +26,8 @@ from olivine.solvers.model.integer_form import IntegerForm
 
 from tests.support.commands import olivine
 from tests.support.depth import deep, spread, with_rows
+from tests.support.files import SOLVERS, TEXTS
 from tests.support.formulas import formulas
-from tests.support.solution_files import SOLVERS, TEXTS
 
 FORMULAS = {
     "satisfiable": Formula.from_clauses([[1, 2, -3], [-1, 2, 3], [1, -2, 3]]),

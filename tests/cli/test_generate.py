@@ -22,7 +22,7 @@ from olivine.reduction.formula.random_formula import random_ksat
 
 from tests.support.commands import CASES, olivine, small_files
 from tests.support.depth import spread, with_rows
-from tests.support.model_files import read_drn, read_prism
+from tests.support.files import read_drn, read_prism
 
 FULL2 = CASES / "cadical" / "full2.cnf"
 WIDE = CASES / "odd" / "width-four.cnf"

@@ -11,7 +11,7 @@ from olivine.solvers.milp.engines import Engine, available_engines, highs
 from olivine.solvers.milp.milp import confirm, read_optimum, solve_milp
 from olivine.solvers.outcome import Status
 
-from tests.support.integer_programs import small_knapsack
+from tests.support.linear import small_knapsack
 
 TOY = """
 import itertools

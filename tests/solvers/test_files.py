@@ -18,8 +18,12 @@ from olivine.solvers.model.model import LinearModel
 from olivine.solvers.outcome import Status
 
 from tests.support.depth import deep, spread
-from tests.support.integer_programs import market_split, small_knapsack
-from tests.support.linear import brute_force_milp, linear_models
+from tests.support.linear import (
+    brute_force_milp,
+    linear_models,
+    market_split,
+    small_knapsack,
+)
 from tests.support.refusals import refused
 
 WRITERS = {".lp": milp.write_lp, ".mps": milp.write_mps}

@@ -23,8 +23,8 @@ from olivine.solvers.model.large import (
 from olivine.solvers.model.model import LinearModel, Row, integer_row
 from olivine.solvers.model.program_files import lp_lines, mps_lines
 
+from tests.support.files import plain_lp, plain_mps
 from tests.support.linear import linear_models
-from tests.support.program_text import plain_lp, plain_mps
 
 
 @given(linear_models(max_rows=3, integer=True))

@@ -9,8 +9,8 @@ from olivine.solvers.sat.clauses import Clauses
 from olivine.solvers.sat.lrat import lrat_lines
 from olivine.solvers.sat.sat import solve_sat
 
+from tests.support.certificates import replay
 from tests.support.depth import deep, with_rows
-from tests.support.lrat import replay
 
 N = 6
 LITERALS = st.integers(1, N).flatmap(lambda v: st.sampled_from([v, -v]))

@@ -22,8 +22,13 @@ from olivine.solvers.model.model import LinearModel
 from olivine.solvers.outcome import LinearOutcome, Status
 
 from tests.support.depth import deep
-from tests.support.integer_programs import market_split, small_knapsack
-from tests.support.linear import brute_force_milp, linear_models, vertices
+from tests.support.linear import (
+    brute_force_milp,
+    linear_models,
+    market_split,
+    small_knapsack,
+    vertices,
+)
 from tests.support.refusals import refused
 
 ENGINES = milp.available_engines()

@@ -21,7 +21,7 @@ from olivine.solvers.model.model import LinearModel
 from olivine.solvers.outcome import Status
 
 from tests.support.depth import with_rows
-from tests.support.integer_programs import small_knapsack
+from tests.support.linear import small_knapsack
 
 pytestmark = pytest.mark.children
 

@@ -4,8 +4,6 @@ The strategies lean to what breaks code: no variable, no clause, empty and unit
 clauses, tautologies, repeated literals and clauses, unused variables.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -84,12 +82,6 @@ def assignments(n_variables: int) -> st.SearchStrategy[NDArray[np.bool_]]:
     """Any assignment of n variables."""
     bits = st.lists(st.booleans(), min_size=n_variables, max_size=n_variables)
     return bits.map(lambda values: np.array(values, dtype=np.bool_))
-
-
-def all_assignments(n_variables: int) -> Iterator[NDArray[np.bool_]]:
-    """Yield all 2^n assignments."""
-    for code in range(2**n_variables):
-        yield np.array([code >> i & 1 for i in range(n_variables)], dtype=np.bool_)
 
 
 def least_unsatisfied(

@@ -1,5 +1,12 @@
-"""What the tests of all learning algorithms ask of many runs."""
+"""Runs of all learning algorithms: how many are good, and recorded ones.
 
+A record is to be tampered with and played to fresh monitors.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from olivine.algorithms.learning.problem import LearningResult, Problem
 from scipy.stats import beta
 
 
@@ -27,3 +34,31 @@ def check_share(run, count, what=""):
     assert good >= 0.9 * count
     if count >= 100:
         assert lower >= 0.9
+
+
+@dataclass
+class Record:
+    """A run with all that was said of it, and the monitors of its algorithm."""
+
+    problem: Problem
+    parameters: Any
+    events: list[Any]
+    result: LearningResult
+    review: Any
+
+    def reports(self, change=list, parameters=None, **changed):
+        """What fresh monitors say after changes of the events and of the result."""
+        review = self.review(self.problem, parameters or self.parameters)
+        for event in change(self.events):
+            review(event)
+        return review.reports(replace(self.result, **changed))
+
+    def failing(self, change=list, **changed) -> set[str]:
+        reports = self.reports(change, **changed)
+        return {name for name, report in reports.items() if report.holds is False}
+
+
+def recorded(algorithm, problem, parameters, review, rng) -> Record:
+    events: list[Any] = []
+    result = algorithm(*problem.arguments, parameters, rng, observers=[events.append])
+    return Record(problem, parameters, events, result, review)

@@ -25,7 +25,7 @@ from olivine.claims.global_policy import constants
 from olivine.claims.instances import known_values
 
 from tests.support.depth import with_rows
-from tests.support.records import recorded
+from tests.support.learning import recorded
 
 QUARTER, MOST = Fraction(1, 4), Fraction(9, 10)
 Q, P, S = (0,), (1,), (2,)

@@ -27,7 +27,7 @@ from olivine.algorithms.learning.events import (
 from olivine.algorithms.learning.learn import learn
 from olivine.algorithms.oracles.ledger import Ledger, guard, unguard
 
-from tests.support.records import Record, recorded
+from tests.support.learning import Record, recorded
 
 every = pytest.mark.parametrize("name", registry.names())
 

@@ -33,7 +33,7 @@ from olivine.algorithms.two_sample.algorithm import Regression, Visit
 from olivine.claims.instances import unlearned
 
 from tests.support.depth import with_rows
-from tests.support.records import recorded
+from tests.support.learning import recorded
 
 HALF = Fraction(1, 2)
 LOW, HIGH = (0,), (1,)

@@ -21,7 +21,7 @@ from olivine.reduction.export.model_checkers import (
 from olivine.reduction.family.family import Family
 
 from tests.support.families import VARIANTS, as_three_sat, families
-from tests.support.model_files import Model, read_drn, read_prism
+from tests.support.files import Model, read_drn, read_prism
 from tests.support.tabular import mdps
 
 FORMATS = [

@@ -9,8 +9,8 @@ from olivine.reduction.formula.formula import MAX_VARIABLE, MAX_WEIGHT, Formula
 from olivine.reduction.formula.three_sat import NO_SOURCE, _chains
 
 from tests.support.cases import case_parameters
+from tests.support.families import assignments as all_assignments
 from tests.support.formulas import (
-    all_assignments,
     assignments,
     formulas,
     formulas_with_assignments,

@@ -16,7 +16,8 @@ from olivine.reduction.multi.verification import verify_multi_hardness
 
 from tests.support.commands import CASES, expected
 from tests.support.depth import spread
-from tests.support.formulas import all_assignments, formulas, formulas_with_assignments
+from tests.support.families import assignments as all_assignments
+from tests.support.formulas import formulas, formulas_with_assignments
 
 SMALL = [
     (folder, row)

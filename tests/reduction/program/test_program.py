@@ -25,8 +25,8 @@ from tests.support.families import (
     assignments,
     best_assignments,
     families,
+    solvable_families,
 )
-from tests.support.programs import solvable_families
 from tests.support.refusals import refused
 
 

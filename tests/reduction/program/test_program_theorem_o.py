@@ -28,8 +28,12 @@ from olivine.solvers.outcome import Status
 
 from tests.support.cases import cases
 from tests.support.depth import deep, spread
-from tests.support.families import VARIANTS, best_assignments
-from tests.support.programs import best_of_all_policies, solvable_families
+from tests.support.families import (
+    VARIANTS,
+    best_assignments,
+    best_of_all_policies,
+    solvable_families,
+)
 
 SMALL = [
     case

@@ -25,8 +25,13 @@ from olivine.solvers.outcome import LinearOutcome, Status
 
 from tests.support.cases import CASES
 from tests.support.depth import deep, spread, with_rows
-from tests.support.families import ALL_EIGHT, as_three_sat, best_assignments, families
-from tests.support.programs import solvable_families
+from tests.support.families import (
+    ALL_EIGHT,
+    as_three_sat,
+    best_assignments,
+    families,
+    solvable_families,
+)
 
 QUICK = [name for name in FORMULATIONS if name != "faithful"]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from olivine.algorithms.mdp.tabular import TabularMDP
 from olivine.algorithms.olive_program.enumeration import policy_optimum
 from olivine.algorithms.olive_program.optimisers import BranchAndBound
-from olivine.claims.ranges import _beside, _parts
+from olivine.claims.ties import beside, forced_parts
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.family.layout import CLAUSE_BITS
 from olivine.reduction.family.variants import DECLARATIONS, Parameters, forced
@@ -148,7 +148,7 @@ def test_the_program_word_for_word_has_that_optimum(clauses, u):
 def test_every_run_from_where_little_is_left(levels):
     """A quick part of the searches below, beside a constraint over literals."""
     family = family_of([[1, -1, -1]])
-    parts = _parts(family)
+    parts = forced_parts(family)
     after = [*parts.tries, *parts.groups, parts.ends[1], parts.behind[3]]
     found = every_tie(family, [1], levels, after=after)
     assert found.always, found.example
@@ -199,7 +199,7 @@ def test_how_much_a_side_must_pay(monkeypatch, tops, breaks):
     """R > 9T − 18ρ − T/4, which is 8.39 T; on the member where it is least."""
     mutated(monkeypatch, side=Fraction(tops, 10_000))
     family = family_of([[1, -1, -1]])
-    parts = _parts(family)
+    parts = forced_parts(family)
     after = [*parts.tries, *parts.groups, *parts.ends[:2], parts.behind[3]]
     for levels in RULES:
         assert every_tie(family, levels=levels, after=after).always != breaks
@@ -211,7 +211,7 @@ def test_how_many_copies_stay_free(monkeypatch, copies, shared):
     mutated(monkeypatch, copies=copies, shared=shared)
     family = family_of([[1, 1, 1]])
     assert family.declared_sizes() == family.measured_sizes()
-    through = _parts(family).behind[6::7]  # 111, which the clause needs
+    through = forced_parts(family).behind[6::7]  # 111, which the clause needs
     assert len(through) == copies
     policy = np.zeros(family.layout.n_states, dtype=np.int32)
     policy[0] = family.layout.solve
@@ -241,20 +241,20 @@ class Further(_Runs):
                             yield (met, *more)
 
 
-def with_two_beside(monkeypatch, copies, levels):
+def with_twobeside(monkeypatch, copies, levels):
     """All tries and groups bound on (1 1 1), and two constraints over literals."""
     mutated(monkeypatch, copies=copies, shared=False)
     family = family_of([[1, 1, 1]])
-    parts = _parts(family)
+    parts = forced_parts(family)
     search = _Copies(family.layout, family.mdp(), family.ranges(), levels, Noise())
     bound = (*parts.tries, *parts.groups, *parts.behind[6:14:7])
     return Further(search, family.distributions(), 3, True), bound, parts, family
 
 
 @pytest.mark.parametrize("levels", RULES)
-def test_the_round_that_binds_s_and_others_beside(monkeypatch, levels):
+def test_the_round_that_binds_s_and_othersbeside(monkeypatch, levels):
     """It may add a third constraint over literals, of four copies."""
-    found, bound, parts, _ = with_two_beside(monkeypatch, 4, levels)
+    found, bound, parts, _ = with_twobeside(monkeypatch, 4, levels)
     after = found.after((*bound, *parts.ends[1:]), 0)
     assert found.example == ()
     assert after
@@ -265,8 +265,8 @@ def test_the_round_that_binds_s_and_others_beside(monkeypatch, levels):
 @pytest.mark.long
 @pytest.mark.parametrize("levels", RULES)
 @pytest.mark.parametrize("copies", [3, 4])
-def test_the_last_runs_that_may_bind_others_beside(monkeypatch, copies, levels):
-    found, bound, _, family = with_two_beside(monkeypatch, copies, levels)
+def test_the_last_runs_that_may_bind_othersbeside(monkeypatch, copies, levels):
+    found, bound, _, family = with_twobeside(monkeypatch, copies, levels)
     found.everything(bound)
     assert found.example == ()
     best = family.parameters.best
@@ -282,7 +282,7 @@ def test_equations_behind_clauses_are_void(three_sat, data):
     )
     y, truth = np.array(data.draw(bits)), np.array(data.draw(bits))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**16)))
-    met, pair = _beside(family, y, truth, rng)
+    met, pair = beside(family, y, truth, rng)
     program = family.program(family.mdp(y)).extended([met])
     assert program.violations(pair) == []
     assert program.objective(pair) == forward(family, truth).value(0)
@@ -290,7 +290,7 @@ def test_equations_behind_clauses_are_void(three_sat, data):
 
 def test_another_engine_agrees_beside_a_constraint_over_literals():
     family = family_of([[1] * 3, [-1] * 3])
-    met, _ = _beside(
+    met, _ = beside(
         family, np.array([True]), np.array([False]), np.random.default_rng(8)
     )
     program = family.program(family.mdp([1])).extended([met])

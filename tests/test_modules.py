@@ -1,8 +1,42 @@
-"""Records cannot be changed, and equality of those with arrays is identity."""
+"""Of all modules: examples in docstrings hold; records cannot be changed, and equality
+of those with arrays is identity."""
 
+import doctest
+import importlib
 import re
 
+import pytest
+from olivine import claims
+
 from tests.test_floors import modules
+
+NEEDS = {"rl": "gymnasium"}
+"""Modules that need an extra."""
+
+
+def with_examples() -> list[str]:
+    """Full names of the modules whose text has examples."""
+    found = []
+    for name, file in modules().items():
+        if ">>>" in file.read_text("utf-8"):
+            found.append(name if name.startswith("olivine") else f"olivine.{name}")
+    return sorted(found)
+
+
+@pytest.mark.parametrize("name", with_examples())
+def test_the_examples_of_a_module_hold(name: str, monkeypatch) -> None:
+    if package := NEEDS.get(name.rpartition(".")[2]):
+        pytest.importorskip(package)
+    module = importlib.import_module(name)
+    examples = [
+        test for test in doctest.DocTestFinder(exclude_empty=True).find(module)
+        if test.examples
+    ]  # fmt: skip
+    assert examples, "no example is where doctest finds it"
+    monkeypatch.setattr(claims, "_REGISTRY", {**claims._REGISTRY})  # one adds a claim
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    assert doctest.testmod(module, optionflags=flags).failed == 0
+
 
 STATEFUL = {
     "LargeModel",
@@ -13,6 +47,7 @@ STATEFUL = {
     "ProgramModel",
     "Scene",
     "Simulator",
+    "Tally",
     "_Check",
     "_Group",
     "_Leaving",
