@@ -7,8 +7,9 @@ from functools import cached_property
 import pytest
 from olivine.algorithms.olive_program import tiebreak
 from olivine.algorithms.olive_program.program import OliveProgram
+from olivine.algorithms.oracles.lp import lp
 from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, ValorParameters
-from olivine.claims import hard_run, strengths, tolerance, two_sample
+from olivine.claims import hard_run, oracles, strengths, tolerance, two_sample
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.variants import (
     DECLARATIONS,
@@ -408,3 +409,11 @@ def test_with_tables_that_are_made_again_and_again(monkeypatch):
 
     monkeypatch.setattr(treewidth, "_eliminate", slow)
     assert refuted("treewidth-is-counted")
+
+
+def test_where_programs_are_solved_the_other_way(monkeypatch):
+    def other(*given, maximise, **accuracy):
+        return lp(*given, maximise=not maximise, **accuracy)
+
+    monkeypatch.setattr(oracles, "lp", other)
+    assert refuted("oracle-lp")

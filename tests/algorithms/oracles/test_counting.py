@@ -194,7 +194,7 @@ def test_a_regressor_is_a_value_class():
 def test_an_estimator_that_is_neither_is_told_what_is_missing():
     linear = pytest.importorskip("sklearn.linear_model")
     from olivine import sklearn_policies, sklearn_values
-    from olivine.algorithms.classes.learned import SklearnLearner
+    from olivine.algorithms.classes.features import SklearnLearner
     from sklearn.cluster import KMeans
 
     for make in (lambda e: sklearn_policies(e, 2, features=1),
