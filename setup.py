@@ -32,8 +32,7 @@ setup(
     package_dir={"olivine": "."},
     package_data={
         "olivine": ["py.typed"],
-        "olivine.cli": ["schemas.json"],
-        "olivine.cli.common": ["page.css", "play.html"],
+        "olivine.cli": ["schemas.json", "page.css", "play.html"],
     },
     options={"build": {"build_base": build_base}, "egg_info": {"egg_base": build_base}},
 )

@@ -10,8 +10,7 @@ import json
 import os
 import sys
 
-from olivine.cli.experiments.comparison import cells as cells_of
-from olivine.cli.experiments.comparison import remarks
+from olivine.cli.experiments.summaries import comparison_row, remarks
 
 from benchmarks import order
 
@@ -70,7 +69,7 @@ def section(env, records):
 
 def cells(record):
     """A row with its seconds as an order."""
-    *others, _ = cells_of(record)
+    *others, _ = comparison_row(record)
     return [*others, "" if record["seconds"] is None else order(record["seconds"])]
 
 

@@ -29,7 +29,7 @@ from olivine.reduction.program.program import FORMS, build
 from olivine.reduction.verify.verification import verify
 from olivine.solvers.child.child import children_seconds, cpu_seconds
 from olivine.solvers.milp.milp import solve_milp
-from olivine.solvers.model.model import LinearModel
+from olivine.solvers.model import LinearModel
 from olivine.solvers.outcome import Status
 
 from benchmarks.decide import CASES, uniform

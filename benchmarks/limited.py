@@ -16,7 +16,7 @@ from olivine.reduction.family.family import Family
 from olivine.reduction.run.honest import adversarial_tiebreak
 from olivine.solvers.child.child import children_seconds, run_in_child
 from olivine.solvers.milp import milp
-from olivine.solvers.model.model import LinearModel
+from olivine.solvers.model import LinearModel
 from olivine.solvers.outcome import LinearOutcome
 
 

@@ -35,7 +35,7 @@ from olivine.reduction.program.program import build
 from olivine.reduction.program.solve import solve_program, with_cut_off
 from olivine.solvers.lp import highs
 from olivine.solvers.milp.milp import scaled_objective, write_mps
-from olivine.solvers.model.model import LinearModel
+from olivine.solvers.model import LinearModel
 from olivine.solvers.outcome import Status
 
 from benchmarks.decide import CASES, uniform

@@ -23,8 +23,8 @@ from ..algorithms.global_policy.parameters import GlobalPolicyParameters
 from ..algorithms.learning.problem import Problem
 from ..algorithms.oracles.ledger import unguard
 from ..algorithms.oracles.multi import ClassificationSet, MultiResult, MultiStatus
-from ..solvers.lp.lp import solve_lp
-from ..solvers.model.model import LinearModel
+from ..solvers.lp import solve_lp
+from ..solvers.model import LinearModel
 from .instances import instance, known_values
 
 HALF = Fraction(1, 2)

@@ -31,8 +31,8 @@ from ..reduction.run.faces import Faces, Noise
 from ..reduction.run.levels import LevelRule, Levels
 from ..reduction.run.run import adversarial_run
 from ..reduction.verify.members import best_member
-from ..solvers.lp.lp import solve_lp
-from ..solvers.model.model import LinearModel
+from ..solvers.lp import solve_lp
+from ..solvers.model import LinearModel
 from . import (
     DRAWN,
     EXACT,

@@ -12,8 +12,16 @@ import typer
 
 from .common import options
 from .common.command import verb
-from .common.console import heartbeat, stderr_console
-from .common.output import ExitStatus, describe, print_json, say, say_contradictions
+from .common.output import (
+    ExitStatus,
+    FileError,
+    describe,
+    heartbeat,
+    print_json,
+    say,
+    say_contradictions,
+    stderr_console,
+)
 
 # What each barrier takes; the same names as the options.
 OPTIONS: Mapping[str, tuple[str, ...]] = {
@@ -123,11 +131,7 @@ def barrier(
     try:
         record = _run(name, choices._asdict(), output, seed)
     except (ValueError, OSError) as error:
-        if json_lines:
-            print_json({"barrier": name, "error": describe(error)})
-        else:
-            say(f"olivine: {describe(error)}")
-        return ExitStatus.BAD_INPUT
+        raise FileError("", describe(error), record={"barrier": name}) from error
     if output is not None:
         from .figures.barrier import save_figure
 

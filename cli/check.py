@@ -58,7 +58,7 @@ def check(
     """
     start = time.perf_counter()
     if export is not None:
-        from .common.certificates import check_exports, proof_path
+        from .common.outputs import check_exports, proof_path
 
         sources = [certificate, str(proof_path(certificate)), file]
         with bad_input(file, str(export)):

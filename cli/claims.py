@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .common.command import verb
-from .common.console import stdout_console
 from .common.options import Json
-from .common.output import ExitStatus, describe, internal_error, print_json, say, worst
+from .common.output import (
+    ExitStatus,
+    describe,
+    internal_error,
+    print_json,
+    say,
+    stdout_console,
+    worst,
+)
 
 if TYPE_CHECKING:
     from ..claims import Claim

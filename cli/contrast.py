@@ -16,8 +16,15 @@ import typer
 from .. import __version__
 from .common import options
 from .common.command import verb
-from .common.console import print_table, progress_bar, tell
-from .common.output import ExitStatus, describe, print_json, say
+from .common.output import (
+    ExitStatus,
+    describe,
+    print_json,
+    print_table,
+    progress_bar,
+    say,
+    tell,
+)
 from .common.outputs import staged
 
 if TYPE_CHECKING:

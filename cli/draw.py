@@ -10,8 +10,7 @@ import typer
 
 from .common import options
 from .common.command import verb
-from .common.console import tell
-from .common.output import ExitStatus, bad_input, print_json, say
+from .common.output import ExitStatus, bad_input, print_json, say, say_warnings, tell
 from .common.reading import Reading, described
 
 if TYPE_CHECKING:
@@ -71,8 +70,7 @@ def draw(
     with bad_input(file):
         check_figure(output, file, also=(TEX,))
         source, instance = reading.read_instance(file, variant.value, exact_penalty)
-    for warning in source.warnings:
-        say(f"olivine: warning: {warning}")
+    say_warnings(source.warnings)
     answer, assignment = _search(instance, witness, time_limit, seed)
     shown = assignment is not None
     drawn = lay_out(source, instance, answer, witness, assignment)

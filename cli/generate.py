@@ -16,18 +16,21 @@ import typer
 
 from .common import options
 from .common.command import verb
-from .common.console import Unseen, progress_bar, tell
-from .common.memory import is_exhausted, want_of_memory
 from .common.output import (
     ExitStatus,
     FileError,
+    Unseen,
     bad_input,
     describe,
     print_json,
+    progress_bar,
     say,
+    say_warnings,
+    tell,
     worst,
 )
 from .common.outputs import check_empty, check_not_input, check_outputs, places, staged
+from .common.process import is_exhausted, want_of_memory
 from .common.reading import (
     STANDARD_INPUT,
     Reading,
@@ -172,8 +175,7 @@ class Job:
             raise FileError(file, describe(error)) from error
         with bad_input(file, named=False):
             request = family_folder.request(instance.family, **self.content.asked())
-        for warning in source.warnings:
-            say(f"olivine: warning: {warning}")
+        say_warnings(source.warnings)
         try:
             with staged(
                 output,

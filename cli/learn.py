@@ -6,11 +6,21 @@ from typing import Annotated, Any
 
 import typer
 
+from .common import options
 from .common.command import verb
-from .common.console import heartbeat, print_table, stdout_console, tell
 from .common.options import Json, Seed, seconds
-from .common.output import ExitStatus, print_json, say, say_contradictions
-from .experiments import options
+from .common.output import (
+    ExitStatus,
+    FileError,
+    describe,
+    heartbeat,
+    print_json,
+    print_table,
+    say,
+    say_contradictions,
+    stdout_console,
+    tell,
+)
 
 
 @verb
@@ -102,16 +112,10 @@ def learn(
             say(f"olivine: {algorithm} on {env}: unknown ({error})")
         return ExitStatus.UNDECIDED
     except ValueError as error:
-        message = " ".join(str(error).split())
-        if json_lines:
-            failed: dict[str, Any] = {"algorithm": algorithm, "env": env}
-            failed["error"] = message
-            if examination is not None:
-                failed["assumptions"] = examination.to_json()
-            print_json(failed)
-        else:
-            say(f"olivine: {message}")
-        return ExitStatus.BAD_INPUT
+        failed: dict[str, Any] = {"algorithm": algorithm, "env": env}
+        if examination is not None:
+            failed["assumptions"] = examination.to_json()
+        raise FileError("", describe(error), record=failed) from error
     if json_lines:
         print_json(record)
     else:

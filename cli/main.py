@@ -1,4 +1,4 @@
-"""The command ``olivine``: one verb a file, put together here."""
+"""The command ``olivine``, put together of its verbs."""
 
 import difflib
 import inspect
@@ -13,10 +13,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from .. import __version__
-from .common import signals
 from .common.command import convert_directly
 from .common.output import ExitStatus, describe, drop_stdout, is_broken_pipe, say
-from .common.streams import prepare_streams
+from .common.process import prepare_streams, raise_signals, signal_status
 
 _UsageError: Any = typer.BadParameter.__base__
 
@@ -95,7 +94,8 @@ VERBS = (
     "report",
     "draw",
 )
-"""Each is a function in the module of its name, in the order of the help."""
+"""In the order of the help; each is a function in the module of its name."""
+_HOMES = {"compare": "sweep", "curves": "sweep", "multi": "verify"}  # or in this one
 
 
 def command_line(verbs: Iterable[str] = VERBS) -> typer.Typer:
@@ -112,7 +112,7 @@ def command_line(verbs: Iterable[str] = VERBS) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for name in verbs:
-        function = getattr(import_module(f"olivine.cli.{name}"), name)
+        function = getattr(import_module(f"olivine.cli.{_HOMES.get(name, name)}"), name)
         made.command(cls=_Verb, help=flowing(function.__doc__))(function)
     made.callback()(_olivine)
     return made
@@ -154,17 +154,17 @@ def _olivine(
 
 
 def main() -> None:
-    """Run the command, as `olivine.cli.entry` does.
+    """Run the command, as `olivine.__main__` does.
 
     A reader that closed our output ends it with 141, SIGINT with 130, SIGTERM with 143
     and SIGHUP with 129, wherever that happens.
     """
-    signals.install()
+    raise_signals()
     prepare_streams()
     try:
         _run()
     finally:
-        if (status := signals.ended()) is not None:
+        if (status := signal_status()) is not None:
             sys.exit(status)  # whatever became of the exception
 
 

@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
+import html
+import json
+import math
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .. import __version__
-from .common import options, page
+from .common import options
 from .common.command import verb
-from .common.console import heartbeat, tell
-from .common.output import ExitStatus, bad_input, describe, print_json, say
+from .common.output import (
+    ExitStatus,
+    bad_input,
+    describe,
+    heartbeat,
+    print_json,
+    printable,
+    say,
+    say_warnings,
+    tell,
+)
 from .common.outputs import check_outputs
 from .common.reading import Reading
 from .verify import lower_bound, notes, remark, say_failures
 
 if TYPE_CHECKING:
-    from ..reduction.family.family import Instance
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..reduction.family.family import Family, Instance
     from ..reduction.family.variants import Parameters
     from ..reduction.formula.dimacs import DimacsFile
     from ..reduction.verify.verification import Verification
@@ -63,8 +79,7 @@ def report(
     with bad_input(file):
         check_outputs([output], [file])
         source, instance = reading.read_instance(file, variant.value, exact_penalty)
-    for warning in source.warnings:
-        say(f"olivine: warning: {warning}")
+    say_warnings(source.warnings)
     with heartbeat(lambda: f"verifying {file}"):
         answer = verify_instance(instance, time_limit=time_limit, seed=seed)
     fault, status = "", ExitStatus.DONE if answer.decided else ExitStatus.UNDECIDED
@@ -99,7 +114,7 @@ def build_page(
 ) -> str:
     """Put the page of a verified formula together."""
     sections = [
-        _introduction(),
+        "\n".join(map(paragraph, _INTRODUCTION)),
         _formula(file, source, instance),
         _family(instance),
         _routes(instance, answer),
@@ -110,13 +125,24 @@ def build_page(
     name = Path(file).name if file != "-" else "standard input"
     found = verdict(answer, instance.formula.is_weighted) + _hard(source, answer)
     tone = {True: "satisfiable", False: "unsatisfiable", None: "undecided"}
-    return page.page(
+    return page(
         f"{name} in OLIVE's program",
         found,
         "contradiction" if answer.contradictions else tone[answer.satisfiable],
         sections,
         footer,
     )
+
+
+_INTRODUCTION = (
+    "OLIVE is a reinforcement-learning algorithm that solves an optimisation problem, "
+    "its program, in every round.",
+    "From the formula below olivine builds Markov decision processes (MDPs) and the "
+    "program that OLIVE would have to solve on them. Its optimum is the largest "
+    "possible exactly if the formula is satisfiable.",
+    "The verdict above says whether it is, what the optimum is, and which independent "
+    "computations proved that.",
+)  # for readers who know nothing of this project
 
 
 def verdict(answer: Verification, weighted: bool) -> str:
@@ -152,22 +178,6 @@ def _hard(source: DimacsFile, answer: Verification) -> str:
     )
 
 
-def _introduction() -> str:
-    """Say what a reader sees who knows nothing of this project."""
-    return "\n".join(
-        page.paragraph(text)
-        for text in (
-            "OLIVE is a reinforcement-learning algorithm that solves an optimisation "
-            "problem, its program, in every round.",
-            "From the formula below olivine builds Markov decision processes (MDPs) "
-            "and the program that OLIVE would have to solve on them. Its optimum is "
-            "the largest possible exactly if the formula is satisfiable.",
-            "The verdict above says whether it is, what the optimum is, and which "
-            "independent computations proved that.",
-        )
-    )
-
-
 def _formula(file: str, source: DimacsFile, instance: Instance) -> str:
     formula, family = instance.formula, instance.family
     rows: list[tuple[str, Any]] = [
@@ -179,7 +189,7 @@ def _formula(file: str, source: DimacsFile, instance: Instance) -> str:
         ("digest", formula.digest()),
         *(("warning", warning) for warning in source.warnings),
     ]
-    return page.section("Formula", page.table(rows))
+    return section("Formula", table(rows))
 
 
 def _family(instance: Instance) -> str:
@@ -193,19 +203,16 @@ def _family(instance: Instance) -> str:
         ("members", f"2{str(family.n_variables).translate(_RAISED)}"),
     ]
     sizes = family.declared_sizes()._asdict().items()
-    return page.section("Family of MDPs", page.table([*rows, *sizes]), *_TERMS)
+    return section("Family of MDPs", table([*rows, *sizes]), *map(paragraph, _TERMS))
 
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-_TERMS = tuple(
-    page.paragraph(text)
-    for text in (
-        "p: the penalty; the action [try C] of a clause gives p less than [solve].",
-        "top: the reward of a literal that the member makes true; m: the number of "
-        "clauses of the 3-SAT form; W: their total weight, m where none are given.",
-        "u: the least number (or weight) of clauses that an assignment leaves "
-        "unsatisfied, 0 exactly when the formula is satisfiable.",
-    )
+_TERMS = (
+    "p: the penalty; the action [try C] of a clause gives p less than [solve].",
+    "top: the reward of a literal that the member makes true; m: the number of "
+    "clauses of the 3-SAT form; W: their total weight, m where none are given.",
+    "u: the least number (or weight) of clauses that an assignment leaves "
+    "unsatisfied, 0 exactly when the formula is satisfiable.",
 )
 
 
@@ -227,12 +234,12 @@ def _routes(instance: Instance, answer: Verification) -> str:
         False: "They contradict each other.",
         None: "Nothing to compare.",
     }
-    return page.section(
+    return section(
         "Routes to the optimum",
-        page.table(rows, ["route", "status", "value", "seconds", "remark"]),
-        page.paragraph(agree[answer.agree]),
-        *map(page.paragraph, notes([answer.to_json()])),
-        page.figure(
+        table(rows, ["route", "status", "value", "seconds", "remark"]),
+        paragraph(agree[answer.agree]),
+        *map(paragraph, notes([answer.to_json()])),
+        figure(
             draw_theorem_o(
                 instance.family.parameters,
                 answer.unsatisfied,
@@ -269,14 +276,14 @@ def _drawing(source: DimacsFile, instance: Instance, answer: Verification) -> st
     drawn = lay_out(source, instance, answer, True, best)
     game = None
     if best is not None and not drawn.bundled:
-        game = page.play(instance.family, best, answer.optimum)
+        game = play(instance.family, best, answer.optimum)
     if game is not None:
         drawn = lay_out(source, instance, answer, True, best, bare=True)
-    return page.section(
+    return section(
         "The MDPs",
-        page.figure(draw_family(drawn), *drawn.caption, wide=True),
+        figure(draw_family(drawn), *drawn.caption, wide=True),
         *([game] if game is not None else []),
-        page.paragraph("olivine draw --witness writes such a picture to a file."),
+        paragraph("olivine draw --witness writes such a picture to a file."),
     )
 
 
@@ -289,7 +296,7 @@ def _program(instance: Instance, formulation: str) -> str:
             f"No excerpt: the 3-SAT form has {instance.family.n_clauses} clauses, more "
             f"than {EXCERPT_CLAUSES}. olivine generate writes the whole program."
         )
-        return page.section(title, page.paragraph(text))
+        return section(title, paragraph(text))
     model = build(instance.family, formulation).model
     names = [variable.name for variable in model.variables]
 
@@ -315,4 +322,130 @@ def _program(instance: Instance, formulation: str) -> str:
         f"{sum(v.integer for v in model.variables)} of them integral, "
         f"{len(model.rows)} rows."
     )
-    return page.section(title, page.paragraph(facts), page.listing("\n".join(lines)))
+    return section(title, paragraph(facts), listing("\n".join(lines)))
+
+
+DARK = {
+    "#000000": "#e5e7eb",
+    "#111827": "#f3f4f6",
+    "#15803d": "#4ade80",
+    "#374151": "#d1d5db",
+    "#422006": "#422006",
+    "#4b5563": "#d1d5db",
+    "#6b7280": "#aab1bd",
+    "#9aa3ad": "#9aa3ad",
+    "#9ca3af": "#9ca3af",
+    "#b45309": "#fde047",
+    "#b91c1c": "#f87171",
+    "#c2410c": "#fb923c",
+    "#d1d5db": "#4b5563",
+    "#dcfce7": "#166534",
+    "#f3f4f6": "#1f2937",
+    "#fca5a5": "#b91c1c",
+    "#fde68a": "#facc15",
+    "#ffffff": "#121212",
+}  # colours of pictures on a dark page, by what they are on a light one
+
+
+def _own(name: str) -> str:
+    return (Path(__file__).parent / name).read_text("utf-8")
+
+
+def escape(text: object) -> str:
+    """Text for HTML; control characters and odd bytes of file names are spelled out."""
+    return html.escape("\n".join(map(printable, str(text).split("\n"))))
+
+
+def table(rows: Iterable[Sequence[object]], header: Sequence[str] | None = None) -> str:
+    """Make a table; numbers stand to the right, in facts (no header) to the left."""
+    kind = "facts" if header is None else "scroll"
+    lines = [f'<div class="{kind}"><table>']
+    if header is not None:
+        cells = "".join(f"<th>{escape(name)}</th>" for name in header)
+        lines.append(f"<tr>{cells}</tr>")
+    for row in rows:
+        cells = "".join(
+            f'<td class="number">{escape(cell)}</td>'
+            if isinstance(cell, int | float) and not isinstance(cell, bool)
+            else f"<td>{escape(cell)}</td>"
+            for cell in row
+        )
+        lines.append(f"<tr>{cells}</tr>")
+    lines.append("</table></div>")
+    return "\n".join(lines)
+
+
+def section(title: str, *parts: str) -> str:
+    """Make a section with a heading; the parts are HTML."""
+    return "\n".join(["<section>", f"<h2>{escape(title)}</h2>", *parts, "</section>"])
+
+
+def paragraph(text: str) -> str:
+    """Make a paragraph of plain text."""
+    return f"<p>{escape(text)}</p>"
+
+
+def listing(text: str) -> str:
+    """Make a block of program text."""
+    return f"<pre>{escape(text)}</pre>"
+
+
+def figure(svg: str, *caption: str, wide: bool = False) -> str:
+    """Make a figure of an SVG element and its caption; a wide one scrolls."""
+    from .figures.scene import hypertext
+
+    coloured = re.sub(
+        '#[0-9a-f]{6}(?=[;"])', lambda c: f"var(--c{c[0][1:]}, {c[0]})", svg
+    )
+    paragraphs = "".join(f"<p>{hypertext(text, escape)}</p>" for text in caption)
+    return (
+        f'<figure class="{"wide" if wide else "plot"}"><div class="picture">{coloured}'
+        f"</div><figcaption>{paragraphs}</figcaption></figure>"
+    )
+
+
+def page(
+    title: str, verdict: str, tone: str, sections: Iterable[str], footer: str
+) -> str:
+    """Put the page together; the tone is a class of the style, for the verdict."""
+    dark = " ".join(f"--c{light[1:]}: {shade};" for light, shade in DARK.items())
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            '<head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(title)}</title>",
+            f"<style>\n{_own('page.css').replace('DARK', dark)}</style></head>",
+            f"<body><h1>{escape(title)}</h1>",
+            f'<p class="verdict {tone}">{escape(verdict)}</p>',
+            *sections,
+            f"<footer><p>{escape(footer)}</p></footer>",
+            "</body></html>",
+            "",
+        ]
+    )
+
+
+def play(family: Family, assignment: NDArray[np.bool_], optimum: object | None) -> str:
+    """HTML to play with below a picture whose parts have names."""
+    from ..reduction.program.optimum import step
+
+    parameters = family.parameters
+    numbers = (parameters.best, step(parameters), parameters.penalty)
+    scale = math.lcm(*(number.denominator for number in numbers))
+    best, lost, penalty = (str(int(number * scale)) for number in numbers)
+    weights = None if family.weights is None else [str(w) for w in family.weights]
+    data = {
+        "clauses": family.clauses.tolist(),
+        "weights": weights,
+        "start": assignment.tolist(),
+        "top": str(family.top),
+        "best": best,
+        "step": lost,
+        "penalty": penalty,
+        "scale": str(scale),
+        "total": str(parameters.total_weight),
+        "optimum": "not known" if optimum is None else str(optimum),
+    }
+    return _own("play.html").rstrip().replace("DATA", json.dumps(data))

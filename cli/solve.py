@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .. import __version__
-from .common import signals
 from .common.command import verb
 from .common.options import (
     FormulationName,
@@ -28,7 +27,8 @@ from .common.options import (
     VariantOption,
     checked_penalty,
 )
-from .common.output import bad_input, print_json, say
+from .common.output import bad_input, print_json, say_warnings
+from .common.process import ignore_signals, signal_received
 from .common.reading import Reading, described, instance_of
 
 if TYPE_CHECKING:
@@ -111,52 +111,43 @@ def solve(
             source = reading.read(file)
             formats.append(source.format)
             instance = instance_of(file, source, variant.value, exact_penalty)
-        for warning in source.warnings:
-            say(f"olivine: warning: {warning}")
+        say_warnings(source.warnings)
         if not json_lines:
             _print_head(file, instance)
-        if source.format != "cnf":
-            options |= {"milp": engine is EngineName.MILP, "quiet": json_lines}
-            best = _optimum(instance, source.hardened, **options)
-            status, answer = _BEST[best.status]
-            signals.stop(answer=status)  # what is printed is printed whole
-            seconds = time.perf_counter() - start
-            if json_lines:
-                known = {"optimal": best.cost == 0, "unsatisfiable": False}
-                own = {
-                    "satisfiable": known.get(best.status),  # every clause
-                    "answer": answer,
-                    "cost": best.cost,
-                    "decided_by": "maxsat" if best.status in known else None,
-                }
-                record = _record(file, instance, best, source.warnings, seconds, **own)
-                _print_record(record, best.assignment)
-            else:
-                _print_comments(best.remarks, best.value, seconds)
-                print(f"s {answer}")
-                if best.assignment is not None:
-                    bits = (best.assignment + ord("0")).astype("u1")
-                    print(f"v {bits.tobytes().decode('ascii')}")
-                sys.stdout.flush()
-            return status
-        from ..reduction.verify.decision import decide
+        found: Decision | Optimum
+        own: dict[str, Any]
+        if source.format == "cnf":
+            from ..reduction.verify.decision import decide
 
-        decision = decide(instance, engine.value, **options)
+            found = decide(instance, engine.value, **options)
+            status, answer = _EXIT[found.satisfiable], _ANSWER[found.satisfiable]
+            own = {"satisfiable": found.satisfiable}
+            own["decided_by"] = found.decided_by or None
+            lines = value_lines
+        else:
+            options |= {"milp": engine is EngineName.MILP, "quiet": json_lines}
+            found = _optimum(instance, source.hardened, **options)
+            status, answer = _BEST[found.status]
+            ignore_signals(answer=status)  # what is printed is printed whole
+            known = {"optimal": found.cost == 0, "unsatisfiable": False}
+            own = {
+                "satisfiable": known.get(found.status),  # every clause
+                "answer": answer,
+                "cost": found.cost,
+                "decided_by": "maxsat" if found.status in known else None,
+            }
+            lines = _bit_line
         seconds = time.perf_counter() - start
         if json_lines:
-            own = {
-                "satisfiable": decision.satisfiable,
-                "decided_by": decision.decided_by or None,
-            }
-            record = _record(file, instance, decision, source.warnings, seconds, **own)
-            _print_record(record, decision.assignment)
+            record = _record(file, instance, found, source.warnings, seconds, **own)
+            _print_record(record, found.assignment)
         else:
-            _print_comments(decision.remarks, decision.value, seconds)
-            print(f"s {_ANSWER[decision.satisfiable]}")
-            if decision.assignment is not None:
-                for part in value_lines(decision.assignment):
-                    print(part)
-        return _EXIT[decision.satisfiable]
+            _print_comments(found.remarks, found.value, seconds)
+            print(f"s {answer}")
+            if found.assignment is not None:
+                print(*lines(found.assignment), sep="\n")
+            sys.stdout.flush()
+        return status
     return _EXIT[None]
 
 
@@ -173,9 +164,9 @@ def _unknown_if_stopped(
         yield formats
     except BaseException:
         is_wcnf = formats[-1] not in (None, "cnf")
-        if (number := signals.received()) is None or not is_wcnf:
+        if (number := signal_received()) is None or not is_wcnf:
             raise
-        signals.stop(answer=_EXIT[None])
+        ignore_signals(answer=_EXIT[None])
         reason = f"stopped by {signal.Signals(number).name}"
         if json_lines:
             print_json({"file": file, "answer": _ANSWER[None], "reason": reason})
@@ -202,12 +193,12 @@ def _optimum(
         from ..reduction.verify.optimise import optimise, shown
 
         found = optimise(instance, hardened, better=better, **options)
-        signals.stop()
+        ignore_signals()
         return found
     except BaseException:
-        if (number := signals.received()) is None or not best:
+        if (number := signal_received()) is None or not best:
             raise
-    signals.stop()
+    ignore_signals()
     remarks = (f"stopped by {signal.Signals(number).name}",)
     return shown(instance, *best[0], "feasible", remarks)
 
@@ -269,6 +260,11 @@ def value_lines(model: NDArray[np.bool_]) -> Iterator[str]:
         if lines:
             yield "v " + "\nv ".join(lines)
     yield f"v {rest}"
+
+
+def _bit_line(model: NDArray[np.bool_]) -> Iterator[str]:
+    """Yield the one line of a WCNF file's assignment, a bit for each variable."""
+    yield f"v {(model + ord('0')).astype('u1').tobytes().decode('ascii')}"
 
 
 def _literals(model: NDArray[np.bool_]) -> Iterator[str]:

@@ -1,17 +1,19 @@
-"""``olivine sweep``: many formulas or runs, their rows appended as they come."""
+"""``olivine sweep``, ``compare`` and ``curves``: many formulas, or many runs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .common import options
 from .common.command import verb
-from .common.output import ExitStatus, bad_input, say, worst
+from .common.output import ExitStatus, FileError, bad_input, print_json, say, worst
 
 if TYPE_CHECKING:
+    from .experiments.api import Experiment
     from .experiments.units import Row
 
 
@@ -133,3 +135,90 @@ def sweep(
     ):
         statuses.append(ExitStatus.BAD_INPUT)
     return worst([*statuses, *(ExitStatus(row["exit"]) for row in rows)])
+
+
+@verb
+def compare(
+    *,
+    plan: options.Plan,
+    jobs: options.ParallelRuns = 1,
+    output: options.Figure = None,
+    rows: options.Rows = None,
+    json_lines: options.Json = False,
+) -> int:
+    """Compare algorithms: the cost and success of each on each environment.
+
+    Counts the runs that end ε-optimal, trajectories, oracle calls and seconds. All
+    runs of an algorithm on an environment together may take thirty times the limit
+    of one run. Runs that are stopped or not begun count among all seeds and are
+    reported separately.
+
+    Exit status: 0 done, 1 a contradiction, 2 bad input, 3 runs are missing.
+
+    Example: [bold]olivine compare --env grid --seeds 5 -o compare.svg[/bold]
+    """
+    from .experiments.api import run_comparison
+    from .experiments.summaries import show_comparison
+
+    return _run(plan, run_comparison, show_comparison, jobs, output, rows, json_lines)
+
+
+_FEW = options.Plan(seeds=5)
+
+
+@verb
+def curves(
+    plan: options.Plan = _FEW,
+    jobs: options.ParallelRuns = 1,
+    output: options.Figure = None,
+    rows: options.Rows = None,
+    json_lines: options.Json = False,
+) -> int:
+    """Draw learning curves: the value of each algorithm's policy during its run.
+
+    Each algorithm runs on each environment with each seed. A curve shows the value
+    of the policy that the run would return if it stopped, against trajectories, as
+    median and range over seeds. A run that its limit stops keeps its curve so far.
+
+    Exit status: 0 done, 1 a contradiction, 2 bad input, 3 runs are missing or were
+    stopped.
+
+    Example: [bold]olivine curves --algorithms valor,rmax --env lock -o c.svg[/bold]
+    """
+    from .experiments.api import run_curves
+    from .experiments.summaries import show_curves
+
+    if plan.env is None:
+        raise FileError("--env", "--env: missing (olivine learn --list shows them)")
+    return _run(plan, run_curves, show_curves, jobs, output, rows, json_lines)
+
+
+def _run(
+    plan: options.Plan,
+    run: Callable[..., Experiment],
+    show: Callable[[Sequence[dict[str, Any]]], object],
+    jobs: int,
+    figure: Path | None,
+    rows: Path | None,
+    json_lines: bool,
+) -> ExitStatus:
+    """Check, run, show and write."""
+    from .common.outputs import check_outputs
+    from .experiments.frame import written
+    from .experiments.rows import check_results
+    from .experiments.units import cells_of
+    from .figures.files import check_suffix
+
+    with bad_input(",".join(options.listed(plan.env)) or "all environments"):
+        if figure is not None:
+            check_suffix(figure)
+        if rows is not None:
+            check_results(rows)
+        check_outputs([figure, rows])
+        cells = cells_of(plan)
+    found = run(cells, plan.each, jobs, print_json if json_lines else None)
+    if not json_lines:
+        show(found.summary)
+    if written([(rows, found.write), (figure, found.save)]):
+        return worst(found._statuses)
+    return worst([*found._statuses, ExitStatus.BAD_INPUT])

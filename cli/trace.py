@@ -11,8 +11,17 @@ import typer
 
 from .common import options
 from .common.command import verb
-from .common.console import heartbeat, print_table, tell
-from .common.output import ExitStatus, FileError, bad_input, print_json, say
+from .common.output import (
+    ExitStatus,
+    FileError,
+    bad_input,
+    heartbeat,
+    print_json,
+    print_table,
+    say,
+    say_warnings,
+    tell,
+)
 from .common.reading import Reading
 
 if TYPE_CHECKING:
@@ -128,8 +137,7 @@ def trace(
         source, instance = reading.read_instance(file, variant.value, exact_penalty)
     family = instance.family
     y = _choose(file, family, member, seed, seconds)
-    for warning in source.warnings:
-        say(f"olivine: warning: {warning}")
+    say_warnings(source.warnings)
     limit = f"at most {seconds:g} s for each program"
     with (
         bad_input(file),

@@ -48,7 +48,7 @@ OPENING = """# {}
 
 ::: {}
     options:
-      members: false
+      members: {}
       show_root_heading: false
       show_root_toc_entry: false
 """
@@ -84,6 +84,18 @@ def modules(package: ModuleType) -> list[str]:
     return [m.name for m in found if not m.ispkg and "._" not in m.name]
 
 
+def opening(package: ModuleType, title: str) -> str:
+    """Write the head of a package's page: what it says and defines itself."""
+    name = package.__name__
+    own = [k for k, v in vars(package).items() if k[0] != "_" and home_of(v) == name]
+    return OPENING.format(title, name, f"[{', '.join(own)}]" if own else "false")
+
+
+def home_of(thing: object) -> str | None:
+    """Name of the module that a class or function is of."""
+    return getattr(thing, "__module__", None)
+
+
 def summary(thing: object) -> str:
     """Take the first line of a docstring."""
     return (inspect.getdoc(thing) or "").split("\n\n")[0].replace("\n", " ")
@@ -109,10 +121,12 @@ def reference() -> dict[str, str]:
             blocks = [f"::: {module}\n" for module in modules(package)]
             if blocks:
                 short = name.removeprefix("olivine.")
-                pages[short] = "\n".join([OPENING.format(short, name), *blocks])
-    experiments = "cli.experiments", "olivine.cli.experiments"  # the rest is internal
-    opening = OPENING.format(*experiments)
-    pages["cli.experiments"] = f"{opening}\n::: {experiments[1]}.api\n"
+                pages[short] = "\n".join([opening(package, short), *blocks])
+    part = importlib.import_module("olivine.cli.experiments")
+    head = opening(part, "cli.experiments")
+    pages["cli.experiments"] = (
+        f"{head}\n::: {part.__name__}.api\n"  # the rest is internal
+    )
     return pages
 
 

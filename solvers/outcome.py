@@ -59,7 +59,7 @@ class LinearOutcome(NamedTuple):
     nodes: int | None = None  # of branch and bound
     exact: bool = False
     reason: str = ""  # of UNKNOWN and an engine's FEASIBLE: what went wrong
-    # For linear programs, one a row (`olivine.solvers.lp.duality`); a proof if `exact`
+    # For linear programs, one a row (`olivine.solvers.lp`); a proof if `exact`
     multipliers: tuple[Fraction, ...] | tuple[float, ...] | None = None
 
 

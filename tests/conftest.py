@@ -18,7 +18,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from hypothesis import settings
-from olivine.cli.common import console, family_folder
+from olivine.cli.common import family_folder, output
 from olivine.solvers.child import child
 from olivine.solvers.sat import maxsat, sat
 
@@ -35,7 +35,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # What follows the wall clock would come and go with the load of the machine: a line
 # that a run goes on, a program file that is not read back in time.
-console.FIRST_BEAT = 1e6
+output.FIRST_BEAT = 1e6
 family_folder.READ_BACK_SECONDS = 60.0
 
 

@@ -21,7 +21,7 @@ def test_the_version_is_one() -> None:
 
 
 ENDS = (".py", ".toml", ".md", ".typed")
-DATA = ("schemas.json", "common/page.css", "common/play.html")
+DATA = ("schemas.json", "page.css", "play.html")
 
 
 @pytest.fixture(scope="module")

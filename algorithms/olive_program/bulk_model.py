@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...solvers.model import Sense
 from ...solvers.model.large import CHUNK, LargeModel, Names, Rows, offsets
-from ...solvers.model.model import Sense
 from ..exact.arrays import fits_int64, gather, magnitude, segment_sums
 from .pair_model import ProgramModel, action_classes, backup_range, bellman_rows
 from .program import Form, OliveProgram

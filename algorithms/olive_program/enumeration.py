@@ -17,8 +17,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...solvers.lp.lp import LpSession, dual_bound
-from ...solvers.model.model import LinearModel, Sense
+from ...solvers.lp import LpSession, dual_bound
+from ...solvers.model import LinearModel, Sense
 from ...solvers.outcome import LinearOutcome, Status
 from ..mdp.planning import Pair
 from .pair_model import backup_of, distinct_actions, needed_states, support_states

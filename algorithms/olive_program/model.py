@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import overload
 
-from ...solvers.model.model import LinearModel
+from ...solvers.model import LinearModel
 from .bulk_model import bulk_model, fits
 from .pair_model import (
     PairModel,

@@ -14,9 +14,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...solvers.lp.branch_and_bound import branch_and_bound
+from ...solvers.lp import branch_and_bound
 from ...solvers.milp.milp import confirm, propose
-from ...solvers.model.model import LinearModel
+from ...solvers.model import LinearModel
 from ...solvers.outcome import LinearOutcome, Status
 from ..mdp.planning import Pair
 from .model import PairModel, program_model

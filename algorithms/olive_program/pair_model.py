@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...solvers.model.model import LinearModel, Sense
+from ...solvers.model import LinearModel, Sense
 from ..exact.arrays import gather
 from ..mdp.planning import Distribution, Pair
 from .program import Form, OliveProgram, Program

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack, vstack
 
+from ...solvers.lp import LpSession
 from ...solvers.lp.highs import ArrayLp
-from ...solvers.lp.lp import LpSession
-from ...solvers.model.model import LinearModel
+from ...solvers.model import LinearModel
 from ...solvers.outcome import Status
 from ..classes.features import FeatureMap, LinearValue, LinearValueClass
 from ..classes.finite import TabularValue, TabularValueClass

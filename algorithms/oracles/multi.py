@@ -33,9 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from ...solvers.lp import LpSession
 from ...solvers.lp.highs import ArrayLp
-from ...solvers.lp.lp import LpSession
-from ...solvers.model.model import LinearModel, Row, integer_row
+from ...solvers.model import LinearModel, Row, integer_row
 from ...solvers.outcome import Status
 from ..classes.finite import FinitePolicyClass, TabularPolicy, TabularPolicyClass
 from ..classes.protocols import PolicyClass

@@ -17,8 +17,6 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
-from . import signals
-from .memory import is_exhausted, limited_memory, reached, why_too_small
 from .output import (
     ContradictionError,
     ExitStatus,
@@ -27,8 +25,15 @@ from .output import (
     drop_stdout,
     internal_error,
     is_broken_pipe,
-    report_error,
+    print_json,
     say,
+)
+from .process import (
+    is_exhausted,
+    limited_memory,
+    reached,
+    signal_received,
+    why_too_small,
 )
 
 
@@ -60,7 +65,7 @@ def verb(function: Callable[..., int]) -> Callable[..., None]:
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
         except SystemExit as end:  # an end without an answer is none
-            if signals.received() is not None or is_broken_pipe(end):
+            if signal_received() is not None or is_broken_pipe(end):
                 raise
             from ...algorithms.exact import raised
 
@@ -108,8 +113,10 @@ def _answer(function: Callable[..., int], *args: Any, **kwargs: Any) -> int:
     try:
         return function(*args, **kwargs)
     except FileError as error:
-        json_lines = kwargs.get("json_lines", False)
-        report_error(error.file, error.reason, json_lines=json_lines)
+        if kwargs.get("json_lines"):
+            print_json({**error.record, "error": error.reason})
+        else:
+            say(f"olivine: {error.reason}")
         return error.status
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import options
-from .memory import is_exhausted, want_of_memory
 from .output import ContradictionError, ExitStatus, FileError, describe, internal
+from .process import is_exhausted, want_of_memory
 
 if TYPE_CHECKING:
     from fractions import Fraction

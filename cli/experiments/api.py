@@ -9,16 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from ...algorithms.exact.arrays import check_count
-from ..common.output import ExitStatus, bad_input, print_json, worst
-from ..common.outputs import check_outputs
+from ..common.output import ExitStatus
 from ..figures.files import check_suffix
-from .comparison import Comparison
-from .frame import work, written
-from .options import Plan, listed
+from .frame import work
 from .rows import check_results, write_results
 from .runs import LearningRun, own_environment, register_environments
 from .summaries import curves_of
-from .units import MOST_RUNS, Row, adapted, cells_of, learning_units
+from .units import MOST_RUNS, Comparison, Row, adapted, learning_units
 
 
 @dataclass(frozen=True)
@@ -127,14 +124,11 @@ def curves(
     ValueError
         For an unknown name or setting, or classes that do not go with an algorithm.
     """
-    first_seed = check_count("first_seed", first_seed, least=0)
-    seeds = check_count("seeds", seeds, most=MOST_RUNS)
-    jobs = check_count("jobs", jobs, most=MOST_RUNS)
-    runs = _runs(
+    asked = _asked(
         environment, algorithms, classes, parameters, epsilon, delta, time_limit,
-        first_seed, settings,
+        first_seed, seeds, jobs, settings,
     )  # fmt: skip
-    return run_curves(runs, range(first_seed, first_seed + seeds), jobs)
+    return run_curves(*asked)
 
 
 def compare(
@@ -175,39 +169,11 @@ def compare(
     ValueError
         As `curves`.
     """
-    first_seed = check_count("first_seed", first_seed, least=0)
-    seeds = check_count("seeds", seeds, most=MOST_RUNS)
-    jobs = check_count("jobs", jobs, most=MOST_RUNS)
-    runs = _runs(
+    asked = _asked(
         environment, algorithms, classes, parameters, epsilon, delta, time_limit,
-        first_seed, settings,
+        first_seed, seeds, jobs, settings,
     )  # fmt: skip
-    return run_comparison(runs, range(first_seed, first_seed + seeds), jobs)
-
-
-def by_command(
-    plan: Plan,
-    run: Callable[..., Experiment],
-    show: Callable[[Sequence[dict[str, Any]]], object],
-    jobs: int,
-    figure: Path | None,
-    rows: Path | None,
-    json_lines: bool,
-) -> ExitStatus:
-    """Do what `curves` and `compare` do: check, run, show, write; the exit status."""
-    with bad_input(",".join(listed(plan.env)) or "all environments"):
-        if figure is not None:
-            check_suffix(figure)
-        if rows is not None:
-            check_results(rows)
-        check_outputs([figure, rows])
-        cells = cells_of(plan)
-    found = run(cells, plan.each, jobs, print_json if json_lines else None)
-    if not json_lines:
-        show(found.summary)
-    if written([(rows, found.write), (figure, found.save)]):
-        return worst(found._statuses)
-    return worst([*found._statuses, ExitStatus.BAD_INPUT])
+    return run_comparison(*asked)
 
 
 def run_curves(
@@ -264,15 +230,15 @@ def run_comparison(
     summary = [cell.to_json() for cell in comparison.cells]
 
     def draw(figure: Path) -> None:
-        from ..figures.comparison import save_figure
+        from ..figures.sweep import save_comparison
 
-        save_figure(figure, summary)
+        save_comparison(figure, summary)
 
     statuses += [cell.status for cell in comparison.cells]
     return Experiment(rows, summary, draw, statuses)
 
 
-def _runs(
+def _asked(
     environment: Any,
     algorithms: str | Sequence[str] | None,
     classes: Any,
@@ -281,8 +247,11 @@ def _runs(
     delta: float,
     time_limit: float,
     seed: int,
+    seeds: int,
+    jobs: int,
     settings: Mapping[str, Any],
-) -> list[LearningRun]:
+) -> tuple[list[LearningRun], range, int]:
+    """Check what is asked for; the runs, their seeds, and how many at a time."""
     from ...algorithms.environments import options
     from ...algorithms.exact.arrays import (
         check_positive,
@@ -293,6 +262,9 @@ def _runs(
     from ...algorithms.learning import registry
     from ...algorithms.learning.learn import choose_classes
 
+    seed = check_count("first_seed", seed, least=0)
+    seeds = check_count("seeds", seeds, most=MOST_RUNS)
+    jobs = check_count("jobs", jobs, most=MOST_RUNS)
     time_limit = check_positive("time_limit", time_limit)
     listed = [algorithms] if isinstance(algorithms, str) else algorithms
     if listed is not None:
@@ -332,4 +304,4 @@ def _runs(
             here = run.environment(seed) if world is None else world
             run = replace(run, classes=choose_classes(given, entry, here))
         runs.append(adapted(run, parameters, given, seed))
-    return runs
+    return runs, range(seed, seed + seeds), jobs

@@ -20,7 +20,7 @@ from ...algorithms.barriers.backup_runs import (
 from ...algorithms.barriers.square_loss import ALWAYS_B, SquareLossBarrier
 from ...algorithms.exact.arrays import check_count
 from ...algorithms.learning.registry import suggestion
-from ..common.console import print_table, tell
+from ..common.output import print_table, tell
 
 if TYPE_CHECKING:
     from ...algorithms.barriers.backup import Ties

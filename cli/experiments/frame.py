@@ -13,8 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..common.console import progress_bar
-from ..common.output import ExitStatus, describe, say
+from ..common.output import ExitStatus, describe, progress_bar, say
 from .units import Row, Unit
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from ...algorithms.exact import calling
-from ..common.console import print_table, tell
+from ..common.output import print_table, tell
 
 if TYPE_CHECKING:
     from ...algorithms.assumptions import Assumption

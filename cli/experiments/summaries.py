@@ -1,4 +1,4 @@
-"""What rows say together: phases of formulas, and learning curves; as tables."""
+"""What rows say together, as tables: phases of formulas, curves and comparisons."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from ..common.console import print_table, tell
-from ..common.output import print_json
-from .comparison import succeeded
-from .units import Row
+from ..common.output import print_json, print_table, tell
+from .units import Row, succeeded
 
 
 @dataclass(frozen=True)
@@ -299,3 +297,78 @@ def _show_phases(groups: Sequence[dict[str, Any]]) -> None:
         ],
         spare=("least", "clauses"),
     )
+
+
+def show_comparison(records: Sequence[Mapping[str, Any]]) -> None:
+    """Print one table for each environment, and below what was refused."""
+    for env in dict.fromkeys(record["env"] for record in records):
+        own = [record for record in records if record["env"] == env]
+        tell(str(env))
+        print_table(
+            (
+                "algorithm",
+                "constants, classes",
+                "ε-optimal",
+                "trajectories",
+                "calls",
+                "V* − V^π",
+                "seconds",
+            ),
+            [comparison_row(record) for record in own if record["refused"] is None],
+            spare=("constants, classes", "calls", "seconds"),
+        )
+        for line in remarks(own):
+            tell(f"  {line}")
+        tell()
+
+
+def remarks(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say what was refused and what is missing, each reason once."""
+    found: dict[str, list[str]] = {}
+    for record in records:
+        name = record["algorithm"]
+        for reason in (record["refused"], record["left"]):
+            if reason:
+                found.setdefault(reason.removeprefix(f"{name}: "), []).append(name)
+        if record["timeouts"]:
+            late = f"runs stopped by the limit of CPU time: {record['timeouts']}"
+            if record["runs"]:
+                late += "; what else stands there is of the runs that ended"
+            found.setdefault(late, []).append(name)
+    return [f"{', '.join(names)}: {reason}" for reason, names in found.items()]
+
+
+def comparison_row(record: Mapping[str, Any]) -> list[str]:
+    """Give a record's row in a table."""
+    counts = dict(record["calls"]) | {"functions": record["enumerated"]}
+    calls = ", ".join(f"{n:.3g} {kind}" for kind, n in counts.items() if n)
+    trajectories, gap = record["trajectories"], record["suboptimality"]
+    lost = "" if gap is None else f"{gap:.3g} (≤ {record['worst']:.3g})"
+    if record.get("value") is not None:
+        lost = f"unknown; V^π ≈ {record['value']:.3g}"
+    return [
+        str(record["algorithm"]),
+        f"{record['params']}, {record['classes']}",
+        score(record),
+        "" if trajectories is None else f"{trajectories:.2e}",
+        calls,
+        lost,
+        "" if record["seconds"] is None else f"{record['seconds']:.3g}",
+    ]
+
+
+def score(record: Mapping[str, Any]) -> str:
+    """Say how many runs of a cell end ε-optimal, of all seeds that were wanted.
+
+    >>> score({"successes": 1, "seeds": 5, "runs": 1, "timeouts": 3})
+    '1 of 5, 3 stopped, 1 not begun'
+    """
+    stopped = record["timeouts"]
+    counts = {
+        "stopped": stopped,
+        "not begun": record["seeds"] - record["runs"] - stopped,
+    }
+    missing = [f"{count} {what}" for what, count in counts.items() if count]
+    if record.get("value") is not None:
+        return ", ".join([f"V* unknown, {record['runs']} ended", *missing])
+    return ", ".join([f"{record['successes']} of {record['seeds']}", *missing])

@@ -15,13 +15,13 @@ from ...algorithms.exact.arrays import check_positive
 from ..common.options import (
     DEFAULT_MAX_VARIABLES,
     FormulationName,
+    Plan,
     VariantName,
     parse_penalty,
 )
 from ..common.output import describe
 from ..common.reading import Reading, expand, open_regular
 from ..verify import Job, RouteName
-from .options import Plan
 from .units import FormulaUnit, RandomJob, Unit, cells_of, check_number, learning_units
 
 MOST_CLAUSES = 100_000_000

@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ...reduction.program.optimum import optimum, step
-from .family_subject import Subject, sentences, span
-from .files import style
-from .scene import ROW, Frame, Line, LineKind, Node, NodeKind, Point, Scene
+from .family_subject import Subject, sentences, span, verdict
+from .files import METADATA, style
+from .scene import ROW, Frame, Line, LineKind, Node, NodeKind, Point, Scene, draw_scene
 
 if TYPE_CHECKING:
     import numpy as np
@@ -304,9 +304,6 @@ def lay_out(
     bare: bool = False,
 ) -> Scene:
     """Lay out a family; `assignment`, shape (n,) or None, and `bare` as in `scene`."""
-    from .family_scene import scene
-    from .family_subject import verdict
-
     remarks = list(verdict(answer, witness, shown=assignment is not None))
     if instance.used is not None:
         remarks.append(f"{instance.used}.")
@@ -316,8 +313,6 @@ def lay_out(
 
 def draw_family(drawn: Scene) -> str:
     """Draw a family without its caption; the text of an ``<svg>`` element."""
-    from .scene import draw_scene
-
     return svg_of(lambda: draw_scene(drawn))
 
 
@@ -369,7 +364,7 @@ def svg_of(draw: Callable[[], Figure]) -> str:
             buffer,
             format="svg",
             transparent=True,
-            metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")),
+            metadata=dict.fromkeys(METADATA[".svg"]),
         )
     text = buffer.getvalue()
     # HTML needs no namespaces: the page names no address of the net at all.

@@ -85,7 +85,7 @@ def plain(panel: Axes, **grid: Any) -> None:
         panel.spines[side].set_visible(False)
 
 
-_METADATA = {  # what the writers would add of their own: versions and dates
+METADATA = {  # what the writers would add of their own: versions and dates
     ".svg": ("Creator", "Date", "Format", "Type"),
     ".png": ("Software",),
     ".pdf": ("Creator", "Producer", "CreationDate"),
@@ -127,8 +127,8 @@ def import_matplotlib() -> None:
 
 def check_suffix(path: Path, also: Sequence[str] = ()) -> None:
     """Refuse, with a ValueError, a file that is no picture by its name."""
-    if path.suffix.lower() not in (*_METADATA, *also):
-        *others, last = *_METADATA, *also
+    if path.suffix.lower() not in (*METADATA, *also):
+        *others, last = *METADATA, *also
         known = f"{', '.join(others)} or {last}"
         raise ValueError(f"{path}: a figure's name ends in {known}")
 
@@ -147,6 +147,6 @@ def write_figure(path: Path, figure: Figure) -> None:
     suffix = path.suffix.lower()
     buffer = io.BytesIO()
     figure.savefig(
-        buffer, format=suffix[1:], dpi=150, metadata=dict.fromkeys(_METADATA[suffix])
+        buffer, format=suffix[1:], dpi=150, metadata=dict.fromkeys(METADATA[suffix])
     )
     write_bytes(path, buffer.getvalue())

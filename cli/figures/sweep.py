@@ -1,19 +1,22 @@
-"""The figures of ``olivine sweep``: the phase transition, and learning curves."""
+"""The figures of sweeps: the phase transition, learning curves, and comparisons."""
 
 from __future__ import annotations
 
+import math
 import statistics
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..experiments.summaries import score
 from .files import (
     COLOURS,
     DASHES,
     GREY,
     MARKERS,
     column,
+    headline,
     legend,
     look,
     plain,
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from ..experiments.summaries import Curve, Phase
 
 
+_DARK = "#222222"  # edges and figures
 _THRESHOLD = 4.267  # clauses per variable at the turn (Mézard, Parisi, Zecchina 2002)
 
 
@@ -249,3 +253,97 @@ def _legend(figure: Figure, drawn: Sequence[Curve]) -> None:
         fontsize=8,
         frameon=False,
     )
+
+
+def save_comparison(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
+    """Draw a panel per environment: median trajectories; a full dot: all succeed."""
+    environments = list(dict.fromkeys(record["env"] for record in records))
+    algorithms = list(dict.fromkeys(record["algorithm"] for record in records))
+    with style():
+        rows = len(environments)
+        figure, panels = column(rows * (0.8 + 0.19 * len(algorithms)) + 1.6, rows)
+        for panel, env in zip(panels, environments, strict=True):
+            own = {r["algorithm"]: r for r in records if r["env"] == env}
+            _comparison_panel(panel, str(env), algorithms, own)
+        headline(
+            figure,
+            "Trajectories until the end of a run (median), and runs that end "
+            f"ε-optimal, ε = {records[0]['epsilon']:g}, {records[0]['seeds']} seeds",
+        )
+        _comparison_legend(figure)
+        write_figure(path, figure)
+
+
+_DOT = {
+    "marker": "o", "linestyle": "", "ms": 7, "mec": _DARK, "mew": 0.9, "mfc": COLOURS[0]
+}  # fmt: skip
+_DOTS: dict[str, dict[str, Any]] = {
+    "all": _DOT,
+    "some": _DOT | {"fillstyle": "left", "markerfacecoloralt": "white"},
+    "none": _DOT | {"mfc": "white"},
+}
+
+
+def _comparison_legend(figure: Figure) -> None:
+    from matplotlib.lines import Line2D
+
+    figure.legend(
+        handles=[
+            Line2D([], [], label=f"{word} of the seeds end ε-optimal", **dot)
+            for word, dot in _DOTS.items()
+        ],
+        title=textwrap.fill(
+            "Fewer is better, among full dots and the same constants. Refused: the "
+            "algorithm does not take the task.",
+            65,
+        ),
+        title_fontsize=8,
+        loc="outside lower center",
+        ncols=1,
+        fontsize=8,
+        frameon=False,
+    )
+
+
+def _comparison_panel(
+    panel: Axes,
+    title: str,
+    algorithms: Sequence[str],
+    records: Mapping[str, Mapping[str, Any]],
+) -> None:
+    done = [r["trajectories"] for r in records.values() if r["trajectories"]]
+    low, high = (min(done), max(done)) if done else (1, 10)
+    panel.set_xscale("log")
+    panel.set_xlim(low / 10, 10.0 * high)
+    kinds = {r["params"] for r in records.values() if r["runs"]}
+    one = kinds.pop() if len(kinds) == 1 else None
+    for y, name in enumerate(algorithms):
+        record = records.get(name)
+        if record is None:
+            continue
+        if not record["runs"]:
+            word = "refused" if record["refused"] else f"no run ended: {score(record)}"
+            panel.annotate(
+                word, (0.02, y), xycoords=("axes fraction", "data"), va="center",
+                fontsize=8, color=GREY, style="italic",
+            )  # fmt: skip
+            continue
+        x, wins = record["trajectories"], record["successes"]
+        dot = _DOTS["all" if wins == record["seeds"] else "some" if wins else "none"]
+        panel.plot(max(x, 1), y, zorder=3, **dot)
+        text = score(record)
+        if one is None:
+            text += f", {record['params']}"
+        right = math.log(100 * high / low) < 2 * math.log(10 * max(x, 1) / low)
+        panel.annotate(
+            text, (max(x, 1), y), xytext=(-7 if right else 7, 0), va="center",
+            textcoords="offset points", ha="right" if right else "left", fontsize=8,
+            color=_DARK,
+        )  # fmt: skip
+    panel.set_yticks(range(len(algorithms)), algorithms)
+    panel.set_ylim(len(algorithms) - 0.5, -0.5)
+    if one is not None:
+        title += f" ({one} constants)"
+    panel.set_title(title, loc="left", fontsize=10)
+    panel.set_xlabel("trajectories")
+    plain(panel, axis="x")

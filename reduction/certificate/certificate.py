@@ -37,8 +37,7 @@ from ...solvers.child.child import run_in_child
 from ...solvers.files import write_text, write_texts
 from ...solvers.outcome import SatStatus
 from ...solvers.sat.clauses import Clauses
-from ...solvers.sat.lrat import lrat_lines
-from ...solvers.sat.sat import solve_sat
+from ...solvers.sat.sat import lrat_lines, solve_sat
 from ..family.family import Family, Instance
 from ..family.variants import refuse_sides
 from ..formula.formula import Formula

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...solvers.milp.milp import solve_milp
-from ...solvers.model.model import LinearModel
+from ...solvers.model import LinearModel
 from ...solvers.outcome import LinearOutcome, Status
 from ..family.family import Family
 from ..formula.local_search import least_by_trying, walksat

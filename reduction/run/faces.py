@@ -25,8 +25,8 @@ from ...algorithms.olive_program.pair_model import (
     support_states,
 )
 from ...algorithms.olive_program.program import OliveProgram, Upper
-from ...solvers.lp.lp import LpSession
-from ...solvers.model.model import LinearModel
+from ...solvers.lp import LpSession
+from ...solvers.model import LinearModel
 from .levels import LevelRule
 
 _Policy = NDArray[np.int32]

@@ -18,7 +18,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.model import LinearModel, Row, integer_row
+from ..model import LinearModel, Row, integer_row
 from ..outcome import Status
 from .simplex import Basis
 

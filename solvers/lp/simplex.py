@@ -11,18 +11,25 @@ not move the objective it is the one of least index (Bland 1977) until it moves 
 so the method ends. Each pivot solves with the basis anew: this is to confirm or repair
 the basis of another engine. See Chvátal, Linear Programming (1983), chapters 8 and 10,
 and Koberstein, The dual simplex method (2005), section 3.1.
+
+A basis is mostly triangular, so a system is solved by peeling off rows with a single
+entry, then columns with a single entry, each an exact division. What is left, the core,
+is solved densely by FLINT.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from ..model.model import LinearModel, Row, integer_row
-from .sparse_systems import Factorisation, factorise
+from ..model import LinearModel, integer_row
+
+if TYPE_CHECKING:
+    from flint import fmpz_mat
 
 Plain = Fraction | int
 """A rational that is an `int` where it is whole, which is much faster."""
@@ -50,13 +57,10 @@ class BoxedProgram:
         self.hopeless: tuple[int, int] | None = None
         """A row that the box alone refutes, and the sign of its multiplier."""
         for row in model.rows:
-            self._add(row)
-
-    def _add(self, row: Row) -> None:
-        ints, rhs = integer_row(row)
-        self.rows.append(dict(zip(row.indices, ints, strict=True)))
-        self._low.append(None if row.sense == "<=" else rhs)
-        self._high.append(None if row.sense == ">=" else rhs)
+            ints, rhs = integer_row(row)
+            self.rows.append(dict(zip(row.indices, ints, strict=True)))
+            self._low.append(None if row.sense == "<=" else rhs)
+            self._high.append(None if row.sense == ">=" else rhs)
 
     def low(self, i: int) -> Plain:
         """Least activity of a row; where it leaves that open, what the box allows."""
@@ -140,11 +144,6 @@ def solve(
 
 _Place = tuple[bool, int]
 """A variable of the model (False, index) or a row's activity (True, index)."""
-
-
-def _distance(violation: tuple[_Place, Plain]) -> Plain:
-    way = violation[1]
-    return way if way > 0 else -way
 
 
 @dataclass
@@ -297,7 +296,9 @@ class _DualSimplex:
         if by_index:
             found = next(self._violations(), None)
         else:
-            found = max(self._violations(), key=_distance, default=None)
+            found = max(
+                self._violations(), key=lambda v: max(v[1], -v[1]), default=None
+            )
         if found is None:
             return None
         (is_row, index), way = found
@@ -360,3 +361,135 @@ class _DualSimplex:
             self.upper.add(leaving.place)
         else:
             self.upper.discard(leaving.place)
+
+
+_PRIME = 2**31 - 1
+
+
+def factorise(rows: Sequence[Mapping[int, int]]) -> Factorisation | None:
+    """Prepare the solution of ``M x = b`` and ``Mᵀ y = c``."""
+    lower = _peel(rows, range(len(rows)))
+    done_rows = {r for r, _ in lower}
+    rest = [r for r in range(len(rows)) if r not in done_rows]
+    done_columns = {c for _, c in lower}
+    columns: list[dict[int, int]] = [{} for _ in rows]
+    for r in rest:
+        for c, entry in rows[r].items():
+            if c not in done_columns:
+                columns[c][r] = entry
+    upper = [
+        (r, c)
+        for c, r in _peel(
+            columns, [c for c in range(len(rows)) if c not in done_columns]
+        )
+    ]
+    done_rows.update(r for r, _ in upper)
+    done_columns.update(c for _, c in upper)
+    core_rows = [r for r in rest if r not in done_rows]
+    core_columns = [c for c in range(len(rows)) if c not in done_columns]
+    dense = [[rows[r].get(c, 0) for c in core_columns] for r in core_rows]
+    core, size = None, len(dense)
+    if size:
+        from flint import fmpz_mat, nmod_mat  # takes a twentieth of a start
+
+        core = fmpz_mat(size, size, [entry for row in dense for entry in row])
+        # Modulo a prime the rank is quickly found, and never too great.
+        if nmod_mat(core, _PRIME).rank() < size and core.rank() < size:
+            return None
+    return Factorisation(rows, lower, upper, core_rows, core_columns, core)
+
+
+def _solved(matrix: fmpz_mat | None, rhs: Sequence[Fraction]) -> list[Fraction]:
+    """Solve a dense nonsingular system; None is that without an equation."""
+    if matrix is None:
+        return []
+    scale = math.lcm(*(v.denominator for v in rhs))
+    whole = [v.numerator * (scale // v.denominator) for v in rhs]
+    found = matrix.solve(type(matrix)(len(whole), 1, whole)).entries()
+    return [Fraction(int(q.p), int(q.q) * scale) for q in found]
+
+
+def _peel(
+    rows: Sequence[Mapping[int, int]], among: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Take out rows with one entry left, with its column, until there are none."""
+    where: dict[int, list[int]] = {}
+    for r in among:
+        for c in rows[r]:
+            where.setdefault(c, []).append(r)
+    left = {r: len(rows[r]) for r in among}
+    ready = [r for r in among if left[r] == 1]
+    gone: set[int] = set()
+    order: list[tuple[int, int]] = []
+    while ready:
+        row = ready.pop()
+        column = next((c for c in rows[row] if c not in gone), None)
+        if column is None:  # two rows with the same single entry: singular
+            continue
+        gone.add(column)
+        order.append((row, column))
+        for r in where[column]:
+            left[r] -= 1
+            if left[r] == 1:
+                ready.append(r)
+    return order
+
+
+@dataclass(frozen=True)
+class Factorisation:
+    """A nonsingular square matrix, ready to be solved with; see `factorise`.
+
+    In the order lower, core, upper (reversed) it is block lower triangular: a row has
+    entries in its own and earlier blocks.
+    """
+
+    rows: Sequence[Mapping[int, int]]
+    lower: list[tuple[int, int]]
+    upper: list[tuple[int, int]]
+    core_rows: list[int]
+    core_columns: list[int]
+    core: fmpz_mat | None
+
+    def solve(self, rhs: Sequence[Fraction]) -> list[Fraction]:
+        """Solve ``M x = rhs`` exactly."""
+        x = [Fraction(0)] * len(self.rows)
+
+        def rest(r: int, pivot: int | None) -> Fraction:
+            total = rhs[r]
+            for c, entry in self.rows[r].items():
+                if c != pivot and x[c]:
+                    total -= entry * x[c]
+            return total
+
+        for r, c in self.lower:
+            x[c] = rest(r, c) / self.rows[r][c]
+        part = _solved(self.core, [rest(r, None) for r in self.core_rows])
+        for c, value in zip(self.core_columns, part, strict=True):
+            x[c] = value
+        for r, c in reversed(self.upper):
+            x[c] = rest(r, c) / self.rows[r][c]
+        return x
+
+    def solve_transposed(self, rhs: Sequence[Fraction]) -> list[Fraction]:
+        """Solve ``Mᵀ y = rhs`` exactly."""
+        y = [Fraction(0)] * len(self.rows)
+        left = list(rhs)
+        lower, everything = {c for _, c in self.lower}, range(len(rhs))
+
+        def settle(r: int, value: Fraction, only: Container[int]) -> None:
+            y[r] = value
+            if value:
+                for c, entry in self.rows[r].items():
+                    if c in only:
+                        left[c] -= entry * value
+
+        for r, c in self.upper:
+            settle(r, left[c] / self.rows[r][c], everything)
+        goal = [left[c] for c in self.core_columns]
+        turned = None if self.core is None else self.core.transpose()
+        part = _solved(turned, goal)
+        for r, value in zip(self.core_rows, part, strict=True):
+            settle(r, value, lower)
+        for r, c in reversed(self.lower):
+            settle(r, left[c] / self.rows[r][c], lower)
+        return y

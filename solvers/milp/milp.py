@@ -20,10 +20,9 @@ import highspy
 import numpy as np
 
 from ..child.child import run_in_child
-from ..lp import highs
-from ..lp.lp import solve_lp
+from ..lp import highs, solve_lp
+from ..model import LinearModel, Row, Variable, integer_row
 from ..model.integer_form import IntegerForm
-from ..model.model import LinearModel, Row, Variable, integer_row
 from ..model.program_files import write_lp, write_mps
 from ..outcome import Answer, LinearOutcome, Status
 from . import engines

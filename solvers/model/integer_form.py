@@ -26,8 +26,8 @@ from itertools import chain, count, islice
 import numpy as np
 from numpy.typing import NDArray
 
+from . import LinearModel, Sense
 from .large import CHUNK, Ints, Names, Rows, RowTable, Scaled, VariableTable, coded
-from .model import LinearModel, Sense
 
 LARGEST = 10**15 - 1
 """Greatest absolute value of a number in the form: 15 digits. HiGHS refuses a

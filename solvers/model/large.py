@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from .model import LinearModel, Row, Sense, Variable
+from . import LinearModel, Row, Sense, Variable
 
 Thing = TypeVar("Thing")
 Ints = NDArray[Any]

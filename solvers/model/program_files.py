@@ -40,9 +40,9 @@ from typing import Any
 import numpy as np
 
 from ..files import write_text
+from . import LinearModel, Sense
 from .integer_form import IntegerForm, NameMap
 from .large import CHUNK, Ints, narrow
-from .model import LinearModel, Sense
 
 _LINE = 200
 """Longest line begun, in characters; CPLEX's LP format allows 560."""

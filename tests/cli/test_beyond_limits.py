@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from olivine.cli.common import family_folder, memory
+from olivine.cli.common import family_folder, process
 from olivine.cli.experiments.runs import OutOfTimeError, limited
 from olivine.reduction.formula.dimacs import write_dimacs
 from olivine.reduction.formula.random_formula import random_ksat
@@ -131,11 +131,11 @@ def test_a_library_that_does_not_fit_is_undecided(monkeypatch) -> None:
 def test_want_of_memory_is_told_apart_and_no_limits_named(monkeypatch):
     lost = "<class 'type'> returned NULL without setting an exception"
     for text in ("error return without exception set", lost):
-        assert memory.is_exhausted(SystemError(text))
-    assert not memory.is_exhausted(SystemError("bad argument to internal function"))
-    assert not memory.is_exhausted(RuntimeError("error return without exception set"))
+        assert process.is_exhausted(SystemError(text))
+    assert not process.is_exhausted(SystemError("bad argument to internal function"))
+    assert not process.is_exhausted(RuntimeError("error return without exception set"))
     monkeypatch.setitem(sys.modules, "resource", None)
-    refused("platform cannot limit", memory.parse_bytes, "2GB")
+    refused("platform cannot limit", process.parse_bytes, "2GB")
 
 
 @with_rows(
@@ -147,12 +147,12 @@ def test_want_of_memory_is_told_apart_and_no_limits_named(monkeypatch):
     ("64KiB", 64 << 10),
 )
 def test_amounts_of_memory(text: str, amount: int) -> None:
-    assert memory.parse_bytes(text) == amount
+    assert process.parse_bytes(text) == amount
 
 
 @pytest.mark.parametrize("text", ["", "x", "2 XB", "-1GB", "0", "0.0GB", "9" * 30, "B"])
 def test_what_is_no_amount_of_memory(text: str) -> None:
-    refused("memory", memory.parse_bytes, text)
+    refused("memory", process.parse_bytes, text)
     olivine("verify", FULL3, f"--memory={text}", status=2, err="--memory")
 
 
@@ -163,17 +163,17 @@ def test_the_limit_holds_within_and_not_after() -> None:
     used = int(Path("/proc/self/statm").read_text().split()[0])
     limit = used * resource.getpagesize() + (64 << 20)
     before = resource.getrlimit(resource.RLIMIT_AS)
-    with memory.limited_memory(limit):
-        told = memory.want_of_memory()
+    with process.limited_memory(limit):
+        told = process.want_of_memory()
         with pytest.raises(MemoryError) as caught:
             bytearray(1 << 30)
     assert told.startswith("the memory limit of ")
-    assert told == memory.reached(limit)
-    assert memory.is_exhausted(caught.value)
-    assert memory.want_of_memory() == "out of memory"
+    assert told == process.reached(limit)
+    assert process.is_exhausted(caught.value)
+    assert process.want_of_memory() == "out of memory"
     assert resource.getrlimit(resource.RLIMIT_AS) == before
     assert len(bytearray(1 << 28)) == 1 << 28
-    with pytest.raises(KeyError), memory.limited_memory(limit):
+    with pytest.raises(KeyError), process.limited_memory(limit):
         raise KeyError
     assert resource.getrlimit(resource.RLIMIT_AS) == before
 

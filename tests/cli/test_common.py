@@ -1,17 +1,33 @@
+"""What verbs share: options and their values, names of files, records, processes."""
+
 import json
 import os
+import signal
 import subprocess
 import sys
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 
+import numpy as np
 import pytest
 import typer
+from hypothesis import given
+from hypothesis import strategies as st
 from olivine.cli.common import command, options, output
+from olivine.cli.common.command import _converted
+from olivine.cli.common.family_folder import pretty_json
 from olivine.cli.common.output import ExitStatus, describe, worst
-from olivine.cli.common.reading import expand, is_formula_name
+from olivine.cli.common.reading import expand, in_order, in_parallel, is_formula_name
+from olivine.cli.main import VERBS, command_line
+from olivine.solvers.model.integer_form import IntegerForm
+from typer.core import TyperGroup
+from typer.main import get_command
+from typer.testing import CliRunner
 
+from tests.support.commands import run_olivine
 from tests.support.depth import with_rows
+from tests.support.linear import linear_models
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 3])
@@ -167,9 +183,179 @@ def test_a_closed_pipe_ends_quietly() -> None:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_output_that_cannot_be_written_is_an_error() -> None:
-    version = "from olivine.cli.entry import main; main()"
+    version = "from olivine.__main__ import main; main()"
     for code in (_PRINTS_A_LOT, "import sys; sys.argv[1:] = ['--version']\n" + version):
         with open("/dev/full", "wb") as full:
             done = _run(code, stdout=full)
         assert done.returncode == 2
         assert done.stderr == b"olivine: No space left on device\n"
+
+
+COMMAND = get_command(command_line())
+assert isinstance(COMMAND, TyperGroup)
+TEXTS = [
+    "", "0", "1", "-1", "1/8", "0.125", "1e9", "nan", "1e999", " 5 ", "ü", "\udcff",
+]  # fmt: skip
+TEXTS += [
+    ".", "/", "/dev/null", "no/such/place", "lp", "drn", "sat", "SAT", "highs",
+    "paper", "Paper", "cnf", "faithful", "lock", "valor",
+]  # fmt: skip
+
+
+def by_typer(param, context, value):
+    """Convert as Typer does, or return what it says."""
+    try:
+        return (
+            type(param).get_runtime_param(param).coerce(value, param=param, ctx=context)
+        )
+    except typer.BadParameter as error:
+        return error.message
+
+
+def values_for(param) -> list:
+    """Texts good and bad, the default, and nothing."""
+    if param.multiple or param.nargs == -1:
+        return [None, param.default, (), tuple(TEXTS), *((text,) for text in TEXTS)]
+    choices = param.type_descriptor.choices or ()
+    return [None, param.default, *TEXTS, *choices, *map(str, choices)]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_conversion_is_that_of_typer(verb) -> None:
+    command = COMMAND.commands[verb]
+    if not hasattr(command.params[0], "get_runtime_param"):
+        pytest.skip("this version of Typer converts without Pydantic")
+    context = typer.Context(command)
+    direct = 0
+    for param in command.params:
+        for value in values_for(param):
+            try:
+                known, found = _converted(value, param)
+            except typer.BadParameter as error:
+                known, found = True, error.message
+            if known:
+                asked = by_typer(param, context, value)
+                assert (type(found), found) == (type(asked), asked), param.name
+            direct += known
+    assert direct > len(command.params)
+
+
+def completions(line, shell):
+    """What a shell that the command was installed in would offer."""
+    environment = {
+        "_OLIVINE_COMPLETE": f"complete_{shell}",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(line.split(" ")) - 1),
+        "_TYPER_COMPLETE_ARGS": line,
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+    }
+    app = command_line()
+    result = CliRunner().invoke(app, [], prog_name="olivine", env=environment)
+    assert result.exit_code == 0
+    return [line.partition("\t")[0] for line in result.output.split("\n") if line]
+
+
+@pytest.mark.parametrize("shell", ["bash", "fish"])
+@with_rows(
+    "line, offered",
+    ("olivine sw", ["sweep"]),
+    ("olivine verify --variant ga", ["gap"]),
+    ("olivine learn va", ["valor", "valor-constrained"]),
+    ("olivine curves --algorithms psdp,ol", ["psdp,olive"]),
+    ("olivine learn valor --env gr", ["grid"]),
+    ("olivine learn valor --env grid,thr", ["grid,threesat"]),
+    ("olivine learn --ru", ["--run-anyway"]),
+    ("olivine barrier ", ["backup", "average", "square-loss"]),
+    ("olivine barrier sq", ["square-loss"]),
+)
+def test_a_line_is_completed(shell, line, offered):
+    assert completions(line, shell) == offered
+
+
+def test_zsh_is_told_what_a_verb_is():
+    (line,) = completions("olivine sw", "zsh")
+    assert '"sweep":"Run a sweep file' in line
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_of_a_shell_is_shown(shell, monkeypatch):
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+    arguments = ["--show-completion", shell]
+    result = CliRunner().invoke(command_line(), arguments, prog_name="olivine")
+    assert result.exit_code == 0
+    assert f"_OLIVINE_COMPLETE=complete_{shell}" in result.output
+
+
+@pytest.mark.parametrize(("named", "installed"), [("zsh", ".zshrc"), ("fish", "fish")])
+def test_the_shell_that_is_named_gets_its_script(named, installed, tmp_path):
+    """Whatever the shell is from which the command is called."""
+    done = run_olivine(
+        "--install-completion", named, env={"HOME": str(tmp_path), "SHELL": "/bin/bash"}
+    )
+    assert done.status == 0
+    assert f"{named} completion installed" in done.out
+    assert any(installed in str(file) for file in tmp_path.rglob("*"))
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@given(json_values)
+def test_pretty_json_is_json(value) -> None:
+    assert json.loads("".join(pretty_json(value))) == value
+
+
+@pytest.mark.parametrize(
+    "value", [{"a": 1}, {"a": "é\n", "b": None, "c": 1.5}, {"a": {"b": {"c": True}}}]
+)
+def test_pretty_json_of_objects_alone_is_that_of_python(value) -> None:
+    assert "".join(pretty_json(value)) == json.dumps(value, indent=2)
+
+
+@given(linear_models(max_variables=3, max_rows=2))
+def test_a_map_of_names_is_written_as_a_dictionary(model) -> None:
+    names = IntegerForm(model).names
+    value = {"names": names, "rest": 1}
+    assert "".join(pretty_json(value)) == json.dumps(
+        {"names": dict(names), "rest": 1}, indent=2
+    )
+
+
+def test_arrays_are_written_as_lists() -> None:
+    value = {"a": np.arange(3), "b": np.zeros(0, dtype=np.int64)}
+    assert json.loads("".join(pretty_json(value))) == {"a": [0, 1, 2], "b": []}
+
+
+def job(file: str):
+    """Die over files called so, and answer for the others."""
+    if Path(file).name == "deadly":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"file": file, "process": os.getpid()}, ExitStatus.DONE
+
+
+@pytest.mark.children
+def test_results_come_in_the_order_of_the_files():
+    files = [f"file {k}" for k in range(6)] + ["-"]
+    results = list(in_order(in_parallel(job, files, 2)))
+    assert [record["file"] for record, _ in results] == files
+    assert results[-1][0]["process"] == os.getpid()
+    assert all(r["process"] != os.getpid() for r, _ in results[:-1])
+    assert list(in_parallel(job, [], 3)) == []
+
+
+@pytest.mark.children
+def test_a_worker_that_dies_costs_its_own_file_only() -> None:
+    files = ["a", "b", "deadly", "c"]
+    results = list(in_order(in_parallel(job, files, 2)))
+    assert [record["file"] for record, _ in results] == files
+    assert [status for _, status in results] == [
+        ExitStatus.DONE,
+        ExitStatus.DONE,
+        ExitStatus.UNDECIDED,
+        ExitStatus.DONE,
+    ]
+    assert "died" in results[2][0]["error"]

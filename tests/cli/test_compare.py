@@ -7,10 +7,9 @@ from fractions import Fraction
 import pytest
 from olivine.algorithms.learning import registry
 from olivine.algorithms.learning.problem import LearningResult
-from olivine.cli.experiments.comparison import Comparison
-from olivine.cli.experiments.options import Plan
+from olivine.cli.common.options import Plan
 from olivine.cli.experiments.runs import prepare
-from olivine.cli.experiments.units import cells_of
+from olivine.cli.experiments.units import Comparison, cells_of
 
 from tests.support.commands import olivine
 from tests.support.depth import spread, with_rows
@@ -124,7 +123,7 @@ def test_every_seed_is_in_the_denominator(made, monkeypatch, tmp_path):
         return result("slow", task)
 
     monkeypatch.setattr(registry, "_ALGORITHMS", {"slow": entry("slow", slow)})
-    monkeypatch.setattr("olivine.cli.experiments.comparison.EARLY", 4)
+    monkeypatch.setattr("olivine.cli.experiments.units.EARLY", 4)
     figure = tmp_path / "all.svg"
     done = olivine(
         "compare", "--env", "tabular", "--epsilon", "0.9", "--seeds", "5",
@@ -214,7 +213,7 @@ def test_algorithms_that_take_features_learn_on_them(name, env):
 
 @pytest.mark.children
 def test_no_run_begins_when_a_pair_has_had_its_time(made, monkeypatch):
-    monkeypatch.setattr("olivine.cli.experiments.comparison.BUDGET", 0)
+    monkeypatch.setattr("olivine.cli.experiments.units.BUDGET", 0)
     plan = Plan("wins", "tabular", epsilon=0.9, seeds=50)
     cell = compared(plan)["wins"]
     record = cell.to_json()

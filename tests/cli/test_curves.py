@@ -17,7 +17,7 @@ from olivine.algorithms.learning.events import (
     UniformPolicy,
     notify,
 )
-from olivine.cli.experiments.options import Plan
+from olivine.cli.common.options import Plan
 from olivine.cli.experiments.runs import prepare
 from olivine.cli.experiments.summaries import curves_of
 from olivine.cli.experiments.units import LearningUnit, cells_of, learning_units

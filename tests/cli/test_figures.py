@@ -10,7 +10,7 @@ from matplotlib.text import Text
 from olivine.algorithms.learning import registry
 from olivine.cli.experiments import barrier as barriers
 from olivine.cli.experiments.summaries import Curve, Phase
-from olivine.cli.figures import barrier, comparison, contrast, sweep
+from olivine.cli.figures import barrier, contrast, sweep
 from olivine.cli.figures.files import WIDTH
 from olivine.reduction.contrast.contrast import HARD, SERIES, Measurement, Plan, fits
 
@@ -66,7 +66,7 @@ def draw_comparison() -> None:
         for env, p in (("lock", "practical"), ("diabolical-lock", "theorem"))
         for k, name in enumerate(registry.names())
     ]
-    comparison.save_figure(FILE, records)
+    sweep.save_comparison(FILE, records)
 
 
 def draw_phases() -> None:

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM at any moment leave no file and no process behind."""
+"""SIGINT, SIGTERM and SIGHUP at any moment leave no file and no process behind."""
 
 import contextlib
 import json
@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import CASES, ROOT
+from tests.support.commands import CASES, ROOT, olivine
 from tests.support.depth import spread
 
 FULL3 = str(CASES / "cadical" / "full3.cnf")
 LONG = 100
-QUICK = [(signal.SIGINT, 0.4), (signal.SIGTERM, 1.0)]
+QUICK = [(signal.SIGINT, 0.4), (signal.SIGHUP, 0.7), (signal.SIGTERM, 1.0)]
 VERBS = {
     "verify": ["verify", FULL3, "--certificate", "{}/c.json"],
     "verify -j 2": ["verify", "-j", "2", FULL3, FULL3, FULL3, "--json"],
@@ -27,6 +27,7 @@ VERBS = {
     "report": ["report", FULL3, "-o", "{}/page.html"],
     "compare": ["compare", "--env", "threesat", "--seeds", "1", "-o", "{}/f.svg"],
     "contrast": ["contrast", "--max-n", "4", "--instances", "1", "-o", "{}/c/out"],
+    "extract": ["extract", "{}/../../written", "{}/../../written/start.sol"],
 }
 WHOLE = {  # what a run that was not stopped in time leaves
     "verify": {"c.json", "c.json.drat"},
@@ -35,6 +36,7 @@ WHOLE = {  # what a run that was not stopped in time leaves
     "report": {"page.html"},
     "compare": {"f.svg"},
     "contrast": {"c"},
+    "extract": set(),
 }
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="finds processes in /proc"
@@ -90,10 +92,19 @@ def gone(place: Place) -> bool:
     return False
 
 
+def begin(folder: Path, verb: str) -> tuple[Place, subprocess.Popen[bytes]]:
+    """Begin a run in a place of its own; what `extract` reads is beside it."""
+    written = folder.parent / "written"
+    if verb == "extract" and not written.exists():
+        olivine("generate", FULL3, "-o", written, "--format", "lp", "--start", status=0)
+    place = Place(folder)
+    return place, place.start(VERBS[verb])
+
+
 def whole_run(folder: Path, verb: str) -> float:
     """Seconds of a run that nothing stops, which must be as it should."""
-    place, start = Place(folder), time.monotonic()
-    process = place.start(VERBS[verb])
+    start = time.monotonic()
+    place, process = begin(folder, verb)
     said = process.communicate()[1]
     assert process.returncode in (0, 3), said
     assert {p.name for p in place.output.iterdir()} == WHOLE[verb]
@@ -103,8 +114,7 @@ def whole_run(folder: Path, verb: str) -> float:
 
 def stop(folder: Path, verb: str, number: int, seconds: float) -> str:
     """Stop a run after a while; return how it ended and what it left."""
-    place = Place(folder)
-    process = place.start(VERBS[verb])
+    place, process = begin(folder, verb)
     time.sleep(seconds)
     process.send_signal(number)
     said = process.communicate()[1].decode()
@@ -137,7 +147,7 @@ def stop_often(tmp_path: Path, verb: str, times: int) -> Counter[str]:
     moments = random.Random(verb)
     ends: Counter[str] = Counter()
     while ends.total() - ends["done before"] < times:
-        number = moments.choice((signal.SIGINT, signal.SIGTERM))
+        number = moments.choice((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
         moment = moments.random() * seconds
         end = stop(tmp_path / str(ends.total()), verb, number, moment)
         ends[end] += 1
@@ -197,8 +207,8 @@ def test_an_interrupt_during_imports_is_130_and_quiet(tmp_path, module) -> None:
 
 LOST = """
 import signal, sys, time
-from olivine.cli.common import signals
-signals.install()
+from olivine.cli.common.process import raise_signals, signal_status
+raise_signals()
 class Swallows:
     def __del__(self):
         signal.raise_signal(signal.SIGTERM)
@@ -206,20 +216,21 @@ Swallows()  # an exception in a finaliser is lost
 try:
     time.sleep(60)
 finally:
-    print(signals.ended())
+    print(signal_status())
 """
 
 
 ABORTS = """
 import atexit, os, signal
-from olivine.cli import entry, main
+from olivine import __main__
+from olivine.cli import main
 class Aborts:
     def __del__(self, abort=os.abort):
         abort()  # as what a broken import of a C++ library left can do
 main.kept = Aborts()
 main._run = lambda: signal.raise_signal(signal.SIGTERM)
 atexit.register(print, "tidied")
-entry.main()
+__main__.main()
 """
 
 
@@ -251,7 +262,7 @@ def test_an_error_after_a_signal_is_the_signals() -> None:
 
 BATCH = """
 import os, signal, sys, time
-from olivine.cli import entry
+from olivine import __main__
 from olivine.cli.common import family_folder
 number, main, write = int(sys.argv.pop(1)), os.getpid(), family_folder.write_folder
 def stopped(stage, instance, source, *more):
@@ -262,7 +273,7 @@ def stopped(stage, instance, source, *more):
         time.sleep(60)
     return write(stage, instance, source, *more)
 family_folder.write_folder = stopped
-entry.main()
+__main__.main()
 """
 
 

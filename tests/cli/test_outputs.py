@@ -1,13 +1,18 @@
-"""Where output may go; devices are played by pipes."""
+"""Where output may go, whole or not at all; devices are played by pipes."""
 
+import ctypes
+import ctypes.util
 import errno
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
+from olivine.cli.common.outputs import staged
 
 from tests.support.commands import CASES, ROOT, olivine
 from tests.support.depth import with_rows
@@ -89,6 +94,44 @@ def test_outputs_of_one_command_never_replace_each_other(
         arguments["curves"] = (*arguments["curves"][:-1], other)
     olivine(*arguments[verb], status=2, err=words)
     assert one.read_bytes() == b""
+
+
+RUN = ("--algorithms", "psdp", "--env", "tabular", "--seeds", 1)
+WRITING = {
+    "generate": ("generate", SATISFIABLE, "-o", "{}"),
+    "generate many": ("generate", SATISFIABLE, UNSATISFIABLE, "-o", "{}"),
+    "verify": ("verify", SATISFIABLE, "--certificate", "{}.json"),
+    "verify many": ("verify", SATISFIABLE, UNSATISFIABLE, "--certificate", "{}"),
+    "report": ("report", SATISFIABLE, "-o", "{}.html"),
+    "draw": ("draw", SATISFIABLE, "-o", "{}.svg"),
+    "draw tex": ("draw", SATISFIABLE, "-o", "{}.tex"),
+    "compare": ("compare", *RUN, "-o", "{}.svg"),
+    "curves": ("curves", *RUN, "--rows", "{}.jsonl"),
+    "sweep": ("sweep", "s.toml", "-o", "{}.jsonl"),
+    "sweep figure": ("sweep", "s.toml", "-o", "rows", "--figure", "{}.svg"),
+    "contrast": ("contrast", "-o", "{}"),
+    "barrier": ("barrier", "average", "-o", "{}.svg"),
+    "claims": ("claims", "--run", "--page", "{}.md"),
+}
+
+
+@pytest.mark.skipif(not os.path.isdir("/sys/kernel"), reason="needs Linux's /sys")
+@pytest.mark.parametrize("verb", WRITING)
+def test_a_place_that_cannot_be_written_is_refused_at_once(
+    verb: str, tmp_path, monkeypatch
+) -> None:
+    """In /sys not even root can make a file: one line, before any work."""
+    work = "olivine.reduction.verify.verification.verify_instance"
+    monkeypatch.setattr(work, None)
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text('kind = "formulas"\nrandom = {variables = 3, ratios = 1}')
+    arguments = [str(word).replace("{}", "/sys/olivine") for word in WRITING[verb]]
+    done = olivine(*arguments, status=2)
+    assert re.fullmatch(r"olivine: /sys/olivine\S*: .* not permitted\n", done.err) or (
+        re.fullmatch(r"olivine: /sys/olivine\S*: Permission denied\n", done.err)
+    )
+    assert done.out == ""
+    assert os.listdir() == ["s.toml"]
 
 
 @with_rows(
@@ -204,3 +247,184 @@ def test_a_satisfiable_certificate_drops_the_former_proof(tmp_path) -> None:
         olivine("verify", file, *ROUTES, "--certificate", path, status=0)
         assert {made.name for made in tmp_path.iterdir()} == names
         olivine("check", path, file, status=0)
+
+
+STALE = frozenset({"a", "b", "last"})
+
+
+def write(directory: Path, names, *, force=False, fail=None) -> None:
+    with staged(directory, force=force, stale=STALE, last="last") as stage:
+        for name in names:
+            (stage / name).write_text("new")
+        if fail is not None:
+            raise fail
+
+
+def contents(directory: Path) -> dict[str, str]:
+    return {file.name: file.read_text() for file in directory.iterdir()}
+
+
+def test_a_new_folder_appears_whole_with_the_usual_permissions(tmp_path):
+    write(tmp_path / "x" / "y", ["a", "last"])
+    assert contents(tmp_path / "x" / "y") == {"a": "new", "last": "new"}
+    assert [p.name for p in tmp_path.iterdir()] == ["x"]
+    assert [p.name for p in (tmp_path / "x").iterdir()] == ["y"]
+    (tmp_path / "usual").mkdir()
+    write(tmp_path / "new", ["a"])
+    usual, new = ((tmp_path / name).stat().st_mode for name in ("usual", "new"))
+    assert usual == new
+
+
+def test_an_empty_folder_is_filled(tmp_path) -> None:
+    write(tmp_path, ["a", "last"])
+    assert contents(tmp_path) == {"a": "new", "last": "new"}
+
+
+def test_a_folder_with_files_is_refused_or_forced(tmp_path):
+    (tmp_path / "mine").write_text("old")
+    with pytest.raises(FileExistsError, match="--force"):
+        write(tmp_path, ["a"])
+    assert contents(tmp_path) == {"mine": "old"}
+    for name in ("mine", "a", "b"):
+        (tmp_path / name).write_text("old")
+    write(tmp_path, ["a", "last"], force=True)
+    assert contents(tmp_path) == {"mine": "old", "a": "new", "last": "new"}
+
+
+def test_a_file_in_the_way_is_refused_and_named(tmp_path):
+    (tmp_path / "file").write_text("old")
+    for force in (False, True):
+        with pytest.raises(NotADirectoryError):
+            write(tmp_path / "file", ["a"], force=force)
+    assert contents(tmp_path) == {"file": "old"}
+    (tmp_path / "file").write_text("old")
+    with pytest.raises(NotADirectoryError) as caught:
+        write(tmp_path / "file" / "a" / "b", ["a"])
+    assert caught.value.filename == str(tmp_path / "file" / "a")
+
+
+FULL = OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("fail", [FULL, KeyboardInterrupt()])
+@pytest.mark.parametrize("place", ["new", "deep/new", "empty", "forced"])
+def test_nothing_is_left_of_a_failure(tmp_path, place: str, fail) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "forced").mkdir()
+    (tmp_path / "forced" / "a").write_text("old")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(type(fail)):
+        write(tmp_path / place, ["a", "last"], force=place == "forced", fail=fail)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert contents(tmp_path / "forced") == {"a": "old"}
+
+
+def test_a_failed_move_into_an_empty_folder_is_undone(tmp_path, monkeypatch) -> None:
+    import os
+
+    real = os.replace
+
+    def replace(source, target):
+        if Path(target).name == "last":
+            raise FULL
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    with pytest.raises(OSError, match="No space"):
+        write(tmp_path, ["a", "z", "last"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_others_put_into_a_new_parent_stays(tmp_path) -> None:
+    directory = tmp_path / "new" / "deep" / "a"
+
+    def run() -> None:
+        with staged(directory, force=False, stale=STALE, last="last"):
+            (tmp_path / "new" / "theirs").write_text("kept")
+            raise FULL
+
+    with pytest.raises(OSError):
+        run()
+    assert [p.name for p in (tmp_path / "new").iterdir()] == ["theirs"]
+    assert (tmp_path / "new" / "theirs").read_text() == "kept"
+
+
+def test_a_parent_that_others_made_meanwhile_is_not_ours(tmp_path, monkeypatch) -> None:
+    real = Path.mkdir
+    monkeypatch.setattr(
+        Path, "mkdir", lambda self, *mode: (real(self), real(self, *mode))
+    )
+    # Every name is taken just before we make it, so nothing may be removed.
+    with pytest.raises(FileExistsError):
+        write(tmp_path / "new" / "a", ["a"])
+    assert [p.name for p in tmp_path.iterdir()] == ["new"]
+
+
+def test_errors_name_the_folder_and_not_the_stage(tmp_path) -> None:
+    with pytest.raises(OSError) as caught:
+        write(tmp_path / "new", ["a"], fail=OSError(errno.ENOSPC, "No space"))
+    assert caught.value.filename == str(tmp_path / "new")
+    with pytest.raises(FileNotFoundError) as missing:
+        write(tmp_path / "new", ["no/such"])
+    assert missing.value.filename == str(tmp_path / "new" / "no" / "such")
+
+
+FULL2 = CASES / "cadical" / "full2.cnf"
+SIZE = 1 << 20
+TINY = ("--max-n", "3", "--instances", "1", "--time-limit", "1")
+VERBS = {  # what is written, and what of the result is told in any case
+    "generate": (("generate", FULL2, "-o", "{}/a/b"), ""),
+    "verify": (("verify", FULL2, "--certificate", "{}/c.json"), "11/12"),
+    "report": (("report", FULL2, "-o", "{}/page.html", "--time-limit", "5"), "11/12"),
+    "contrast": (("contrast", *TINY, "-o", "{}/c"), "projected"),
+    "barrier": (("barrier", "average", "-o", "{}/b.svg"), "average"),
+    "compare": (
+        ("compare", "--env", "tabular", "--seeds", "1", "-o", "{}/f.svg"),
+        "psdp",
+    ),
+    "curves": (
+        ("curves", "--algorithms", "psdp", "--env", "tabular", "--rows", "{}/r.jsonl"),
+        "psdp",
+    ),
+}
+
+
+@pytest.fixture
+def full(tmp_path):
+    """A file system of 1 MiB with no byte left."""
+    place = tmp_path / "small"
+    place.mkdir()
+    name = ctypes.util.find_library("c")
+    mount = getattr(ctypes.CDLL(name, use_errno=True), "mount", None)
+    if mount is None:
+        pytest.skip("no mount here")
+    target = os.fsencode(place)
+    if mount(b"tmpfs", target, b"tmpfs", 0, b"size=%d" % SIZE) != 0:
+        pytest.skip(f"mounting needs a right: {os.strerror(ctypes.get_errno())}")
+    try:
+        (place / "fill").write_bytes(bytes(os.statvfs(place).f_bavail * 4096))
+        assert os.statvfs(place).f_bavail == 0
+        yield place
+    finally:
+        ctypes.CDLL(name).umount2(target, 2)  # MNT_DETACH
+
+
+def tree(place: Path) -> set[Path]:
+    return set(place.rglob("*"))
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [pytest.param(v, marks=[pytest.mark.long] * (v == "contrast")) for v in VERBS],
+)
+def test_a_full_file_system(verb: str, full, monkeypatch) -> None:
+    if verb != "report":  # what is drawn does not matter, and takes the most time
+        empty = lambda _, file, **__: file.write(b"drawn")  # noqa: E731
+        monkeypatch.setattr(Figure, "savefig", empty)
+    arguments, told = VERBS[verb]
+    before = tree(full)
+    words = [str(a).replace("{}", str(full)) for a in arguments]
+    done = olivine(*words, status=2, err=("No space left on device", str(full)))
+    assert "internal error" not in done.err
+    assert told in done.out + done.err
+    assert tree(full) == before

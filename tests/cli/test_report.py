@@ -11,9 +11,8 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from olivine.cli.common.page import DARK, escape, figure, table
 from olivine.cli.figures import family_scene
-from olivine.cli.report import verdict
+from olivine.cli.report import DARK, escape, figure, table, verdict
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.variants import Parameters, Variant
 from olivine.reduction.formula.dimacs import read_dimacs, write_dimacs

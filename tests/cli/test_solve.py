@@ -1,10 +1,25 @@
+import itertools
 import json
+import random
+from fractions import Fraction
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from olivine.reduction.family.family import Instance
+from olivine.reduction.family.variants import Variant
 from olivine.reduction.formula.dimacs import read_dimacs
+from olivine.reduction.formula.formula import Formula
+from olivine.reduction.formula.prepare import without_hard
+from olivine.reduction.program.optimum import optimum
+from olivine.reduction.verify import optimise as optimisation
+from olivine.reduction.verify.optimise import optimise
+from olivine.reduction.verify.verification import verify
+from olivine.solvers.outcome import MaxSatOutcome, SatStatus
 
 from tests.support.commands import CASES, expected, olivine
-from tests.support.depth import spread
+from tests.support.depth import spread, with_rows
 
 ROWS = [
     (folder, row)
@@ -139,3 +154,184 @@ def test_a_bad_file() -> None:
     assert done.err.startswith(f"olivine: {file}:")
     done = olivine("solve", file, "--json", status=2)
     assert set(done.record) == {"file", "error"}
+
+
+FORMATS = {
+    "2022": "h 1 2 0\nh -1 -2 0\n3 -1 0\n4 -2 0\n2 3 0\n",
+    "top": "p wcnf 3 5 10\n10 1 2 0\n12 -1 -2 0\n3 -1 0\n4 -2 0\n2 3 0\n",
+}
+
+
+@st.composite
+def partial(draw) -> Formula:
+    n = draw(st.integers(1, 4))
+    literal = st.integers(1, n).flatmap(lambda v: st.sampled_from([v, -v]))
+    m = draw(st.integers(1, 6))
+    clauses = draw(st.lists(st.lists(literal, max_size=4), min_size=m, max_size=m))
+    weights = draw(st.lists(st.integers(1, 5), min_size=m, max_size=m))
+    hard = draw(st.lists(st.booleans(), min_size=m, max_size=m))
+    return Formula.from_clauses(clauses, n, weights, hard)
+
+
+def brute(formula: Formula) -> int | None:
+    """Least soft weight among the assignments that keep the hard clauses."""
+    costs = []
+    for y in itertools.product([False, True], repeat=formula.n_variables):
+        held = formula.satisfied(list(y))
+        if formula.hard is None or held[formula.hard].all():
+            costs.append(formula.unsatisfied_weight(list(y)))
+    return min(costs, default=None)
+
+
+@settings(max_examples=25, deadline=None)
+@given(partial())
+def test_the_optimum_and_the_hard_clauses_are_those_of_brute_force(formula) -> None:
+    hardened = without_hard(formula)
+    soft = formula if hardened is None else hardened.formula
+    instance = Instance.of(soft, "gap")
+    expected = brute(formula)
+    best = optimise(instance, hardened)
+    assert best.cost == expected
+    assert (best.status == "unsatisfiable") == (expected is None)
+    if best.assignment is not None:
+        assert formula.unsatisfied_weight(best.assignment) == expected
+    # The translated formula, whose clauses are all soft, tells the same.
+    found = verify(soft, "gap", routes="maxsat")
+    if hardened is not None:
+        assert hardened.satisfiable(found.unsatisfied) == (expected is not None)
+    if expected is not None:
+        assert found.unsatisfied == expected
+
+
+@pytest.mark.parametrize("variant", [*Variant, "paper p=1/3", "normalized p=1/4"])
+def test_which_optima_tell_whether_the_hard_clauses_hold(variant) -> None:
+    # docs/dimacs.md: gap, strict and large penalties do, the default of paper does
+    # not where there are many soft clauses.
+    clauses = [[1]] * 40 + [[-1], [1]]
+    hardened = without_hard(
+        Formula.from_clauses(clauses, 1, [1] * 42, [False] * 40 + [True] * 2)
+    )
+    assert hardened is not None
+    name, _, penalty = variant.partition(" p=")
+    instance = Instance.of(
+        hardened.formula, name, Fraction(penalty) if penalty else None
+    )
+    parameters = instance.family.parameters
+    weight = hardened.weight
+    tells = optimum(parameters, weight) < optimum(parameters, weight - 1)
+    assert tells == ("=" in variant or variant in ("gap", "strict", "forced"))
+
+
+@pytest.mark.parametrize("text", FORMATS.values(), ids=FORMATS)
+def test_the_protocol_of_the_maxsat_evaluation(tmp_path, text: str) -> None:
+    file = tmp_path / "x.wcnf"
+    file.write_text(text)
+    done = olivine("solve", file, status=30)
+    lines = [line for line in done.out.splitlines() if not line.startswith("c")]
+    assert lines == ["o 3", "s OPTIMUM FOUND", "v 101"]
+    assert "2 hard clauses get weight 10 each" in done.err
+    done = olivine("solve", file, "--json")
+    assert (done.record["cost"], done.record["satisfiable"]) == (3, False)
+    assert done.record["model"] == [1, -2, 3]
+
+
+def test_hard_clauses_that_conflict(tmp_path) -> None:
+    file = tmp_path / "x.wcnf"
+    file.write_text("h 1 0\nh -1 0\n3 1 0\n")
+    done = olivine("solve", file, status=20)
+    lines = [line for line in done.out.splitlines() if not line.startswith("c")]
+    assert lines == ["s UNSATISFIABLE"]
+    done = olivine("verify", file, "--variant", "gap", "--json", status=0)
+    assert done.record["hard"] == {"clauses": 2, "weight": 4, "satisfiable": False}
+
+
+@pytest.mark.children
+def test_a_limit_leaves_it_unknown(tmp_path) -> None:
+    file = tmp_path / "x.wcnf"
+    file.write_text(FORMATS["2022"])
+    done = olivine("solve", file, "--time-limit", "1e-9", status=0)
+    assert "s UNKNOWN" in done.out.splitlines()
+
+
+def test_the_milp_is_held_against_maxsat(tmp_path) -> None:
+    file = tmp_path / "x.wcnf"
+    file.write_text(FORMATS["2022"])
+    done = olivine("solve", file, "--engine", "milp", "--variant", "gap", status=30)
+    assert "c milp (strengthened): optimum " in done.out or "(faithful)" in done.out
+
+
+@pytest.mark.children
+def test_a_limit_leaves_the_best_that_is_known(tmp_path) -> None:
+    drawn = random.Random(1)
+    lines = ["h 1 2 0"]
+    for _ in range(600):
+        literals = [v * drawn.choice([1, -1]) for v in drawn.sample(range(1, 61), 3)]
+        lines.append(" ".join(map(str, [drawn.randint(1, 99), *literals, 0])))
+    file = tmp_path / "x.wcnf"
+    file.write_text("\n".join(lines))
+    for seconds in ("0.5", "4", "32"):  # a busy machine needs longer for a model
+        done = olivine("solve", file, "--time-limit", seconds, "--json")
+        if done.status == 10:
+            break
+    found = done.record
+    assert (done.status, found["answer"]) == (10, "SATISFIABLE")
+    assert found["satisfiable"] is None
+    assert {1, 2} & set(found["model"])
+    kept = set(found["model"])
+    falsified = [
+        int(fields[0])
+        for fields in (line.split() for line in lines[1:])
+        if not kept & set(map(int, fields[1:-1]))
+    ]
+    assert sum(falsified) == found["cost"] > 0
+    assert "at least" in found["remarks"][-1]
+
+
+@pytest.mark.parametrize("text", ["", "c no clause\n\n", "%\nwhatever"])
+def test_a_file_without_clauses_has_optimum_0(tmp_path, text) -> None:
+    """By its name or by --input-format; under another name it is no formula."""
+    for name, options in (("x.wcnf", []), ("x", ["--input-format", "wcnf"])):
+        file = tmp_path / name
+        file.write_text(text)
+        done = olivine("solve", file, *options, status=30)
+        lines = [line for line in done.out.splitlines() if not line.startswith("c")]
+        assert lines == ["o 0", "s OPTIMUM FOUND", "v "]
+    olivine("solve", file, status=2)
+    done = olivine("verify", tmp_path / "x.wcnf", "--certificate", tmp_path / "c.json")
+    assert done.status == 0
+    olivine("check", tmp_path / "c.json", tmp_path / "x.wcnf", status=0)
+
+
+def test_lines_and_weights_that_are_none_are_refused_by_name(tmp_path):
+    # Lines that end in CR alone are one line, here a comment.
+    file = tmp_path / "x.wcnf"
+    file.write_bytes(b"c a comment\rh 1 0\r2 -1 0\r")
+    olivine("solve", file, status=2, err="this file has CR alone")
+    file.write_text("p wcnf 2 2\nh 1 0\n3 -1 0\n")
+    done = olivine("solve", file)
+    assert done.status == 2
+    assert f"{file}:2: 'h' marks hard clauses in headerless WCNF only" in done.err
+    assert "remove that line, or write its top weight" in done.err
+    file.write_text(f"h 1 0\n{2**63 - 1} -1 0\n")
+    done = olivine("verify", file, status=2)
+    assert done.err == (
+        f"olivine: {file}:1: the hard clauses would need the weight {2**63}, above "
+        "2^63 - 1\n"
+    )
+
+
+@with_rows(
+    "clauses, cost, message",
+    ([[1], [2]], 1, "weight 1 gives a pair of value 1"),
+    # From 3 on the penalty caps the optimum: only the assignment tells.
+    ([[1], [-1]] * 4 + [[2]] * 9, 5, "the pair's assignment has 4, not 5"),
+)
+def test_a_weight_that_its_pair_does_not_show_is_an_error(
+    monkeypatch, clauses, cost, message
+) -> None:
+    formula = Formula.from_clauses(clauses, weights=[1] * len(clauses))
+    model = np.ones(formula.n_variables, dtype=np.bool_)
+    outcome = MaxSatOutcome(SatStatus.SATISFIABLE, cost, model, 0.0, "rc2")
+    monkeypatch.setattr(optimisation, "least_unsatisfied", lambda *_, **__: outcome)
+    with pytest.raises(RuntimeError, match=message):
+        optimise(Instance.of(formula))

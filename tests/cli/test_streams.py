@@ -15,8 +15,8 @@ import termios
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from olivine.cli.common.console import print_table, tell
-from olivine.cli.common.streams import SPELLED, spell
+from olivine.cli.common.output import print_table, tell
+from olivine.cli.common.process import SPELLED, spell
 from olivine.cli.main import VERBS
 
 from tests.support.commands import CASES, run_olivine
@@ -262,7 +262,7 @@ def test_what_is_told_is_one_line(capsys) -> None:
 
 PROGRAM_WITH_CLOSED_STREAMS = """
 import os, subprocess, sys
-from olivine.cli.common.streams import prepare_streams
+from olivine.cli.common.process import prepare_streams
 prepare_streams()
 program = "import os, sys; [os.fstat(d) for d in range(3)]; print(sys.stderr)"
 os._exit(subprocess.call([sys.executable, "-c", program]))

@@ -198,6 +198,6 @@ def test_gamma_and_all_levels(options, status, message) -> None:
 
 def test_a_long_run_shows_signs_of_life(monkeypatch) -> None:
     """Eight patterns of signs over three variables take minutes in `forced`."""
-    monkeypatch.setattr("olivine.cli.common.console.FIRST_BEAT", 0.001)
+    monkeypatch.setattr("olivine.cli.common.output.FIRST_BEAT", 0.001)
     done = olivine("trace", FULL3, "--ties", "solver")
     assert "running OLIVE, at most 60 s for each program, after 0 s" in done.err

@@ -9,7 +9,7 @@ import shutil
 import threading
 
 import pytest
-from olivine.cli.common import console
+from olivine.cli.common import output
 from olivine.reduction.family.variants import Variant
 from olivine.solvers.milp.engines import engines, readers
 
@@ -294,11 +294,11 @@ def test_a_milp_is_measured_against_the_optimum_of_its_variant(tmp_path) -> None
 
 
 def test_a_pipe_is_told_that_work_goes_on(monkeypatch, capsys) -> None:
-    monkeypatch.setattr(console, "FIRST_BEAT", 0.01)
+    monkeypatch.setattr(output, "FIRST_BEAT", 0.01)
     told = threading.Event()
-    say = console.say
-    monkeypatch.setattr(console, "say", lambda text: (say(text), told.set()))
-    with console.progress_bar("verifying", 2, json_lines=True) as progress:
+    say = output.say
+    monkeypatch.setattr(output, "say", lambda text: (say(text), told.set()))
+    with output.progress_bar("verifying", 2, json_lines=True) as progress:
         progress.advance(progress.task_ids[0])
         assert told.wait(60)
     shown = capsys.readouterr()

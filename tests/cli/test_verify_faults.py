@@ -3,7 +3,6 @@
 import errno
 import os
 import signal
-from pathlib import Path
 
 import pytest
 
@@ -111,25 +110,6 @@ def test_a_verdict_survives_a_full_disk(monkeypatch, tmp_path) -> None:
     assert done.record["optimum"] in table.out
     assert str(target) in table.err
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("what", ["certificate", "report"])
-def test_a_place_that_cannot_be_written_is_refused_at_once(
-    monkeypatch, tmp_path, what
-) -> None:
-    def refuse(self, *_: object, **__: object):
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(self))
-
-    monkeypatch.setattr(Path, "touch", refuse)
-    monkeypatch.setattr(
-        "olivine.reduction.verify.verification.verify_instance", raising
-    )
-    target = tmp_path / "target"
-    arguments = ["report", FULL2, "-o", target]
-    if what == "certificate":
-        arguments = ["verify", FULL2, "--certificate", target]
-    done = olivine(*arguments, status=2)
-    assert done.err == f"olivine: {target}: Read-only file system\n"
 
 
 def test_a_certificate_that_fails_costs_no_verdict(monkeypatch, tmp_path) -> None:

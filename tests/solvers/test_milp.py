@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from olivine.solvers.child.child import run_in_child
 from olivine.solvers.lp import highs as highs_module
 from olivine.solvers.milp import milp
+from olivine.solvers.model import LinearModel
 from olivine.solvers.model.integer_form import IntegerForm
-from olivine.solvers.model.model import LinearModel
 from olivine.solvers.outcome import LinearOutcome, Status
 
 from tests.support.depth import deep
@@ -164,7 +164,7 @@ def test_bad_arguments_are_told_and_numbers_beyond_engines_unknown():
 QUIET = """
 import sys
 from olivine.solvers.milp.milp import solve_milp
-from olivine.solvers.model.model import LinearModel
+from olivine.solvers.model import LinearModel
 model = LinearModel()
 model.add_variable("x", 0, 1, integer=True)
 model.set_objective([0], [1], maximise=True)

@@ -1,5 +1,6 @@
 import itertools
 import os
+import random
 import signal
 import sys
 import time
@@ -14,11 +15,13 @@ from olivine.solvers.child import child
 from olivine.solvers.child.child import ChildResult
 from olivine.solvers.outcome import SatStatus
 from olivine.solvers.sat import sat
-from olivine.solvers.sat.clauses import clause_lists
-from olivine.solvers.sat.sat import Clauses, engines, satisfied, solve_sat
+from olivine.solvers.sat.clauses import Clauses, check_clauses, clause_lists, satisfied
+from olivine.solvers.sat.sat import engines, lrat_lines, solve_sat
 
 from tests.support.cases import case_parameters
-from tests.support.depth import deep, spread
+from tests.support.certificates import replay
+from tests.support.depth import deep, spread, with_rows
+from tests.support.refusals import refused
 
 SAT, UNSAT, UNKNOWN = (
     SatStatus.SATISFIABLE,
@@ -289,3 +292,180 @@ def test_packed_models_come_back(n, data):
     foreign = [n + 1, -(n + 2)]
     packed = sat.pack_model([*shuffled, *foreign], n)
     assert sat.unpack_model(packed, n).tolist() == signs
+
+
+def literals_over(n):
+    return st.integers(1, n).flatmap(lambda v: st.sampled_from([v, -v]))
+
+
+def clause_lists_over(n, max_width=4, max_size=12):
+    literal = literals_over(n) if n else st.nothing()
+    clause = st.lists(literal, max_size=max_width if n else 0)
+    return st.lists(clause, max_size=max_size)
+
+
+@st.composite
+def listed_formulas(draw):
+    n = draw(st.integers(0, 6))
+    return n, draw(clause_lists_over(n))
+
+
+@given(listed_formulas())
+def test_lists_and_arrays_are_the_same(formula):
+    n, lists = formula
+    clauses = Clauses.from_lists(lists)
+    assert list(clause_lists(clauses)) == lists
+    assert clauses.literals.dtype == np.int32
+    assert clauses.offsets.dtype == np.int64
+    check_clauses(clauses, n)
+
+
+@given(listed_formulas(), st.data())
+def test_satisfied_is_what_it_says(formula, data):
+    n, lists = formula
+    values = data.draw(st.lists(st.booleans(), min_size=n, max_size=n))
+    expected = [any(values[abs(x) - 1] == (x > 0) for x in c) for c in lists]
+    clauses = Clauses.from_lists(lists)
+    for assignment in (values, np.array(values, dtype=bool)):
+        result = satisfied(clauses, assignment)
+        assert result.dtype == np.bool_
+        assert result.tolist() == expected
+
+
+@given(st.integers(1, 5), st.integers(1, 4), st.integers(1, 8), st.data())
+def test_one_width(n, width, m, data):
+    clause = st.lists(literals_over(n), min_size=width, max_size=width)
+    lists = data.draw(st.lists(clause, min_size=m, max_size=m))
+    assert list(clause_lists(Clauses.from_lists(lists))) == lists
+
+
+@pytest.mark.parametrize("literal", [2**31, -(2**31) - 1, 2**32 + 1, 10**30])
+def test_literals_beyond_32_bits_are_refused(literal):
+    refused("does not fit 32 bits", Clauses.from_lists, [[1], [2, literal]])
+
+
+@pytest.mark.parametrize("literal", [4, -4, 2**31 - 1, -(2**31)])
+def test_literals_beyond_n_are_refused(literal):
+    clauses = Clauses.from_lists([[1, -2], [], [3, literal, literal]])
+    refused(f"clause 3: literal {literal} is outside ±3", check_clauses, clauses, 3)
+
+
+def test_zero_is_no_literal_and_every_variable_needs_a_value():
+    with pytest.raises(ValueError, match="clause 2: 0 is no literal"):
+        check_clauses(Clauses.from_lists([[1], [-1, 0]]), 3)
+    with pytest.raises(ValueError, match="assignment of 1 variables, but 2 is used"):
+        satisfied(Clauses.from_lists([[1, -2]]), [True])
+
+
+def arrays(literals, offsets, literal_type=np.int32, offset_type=np.int64):
+    return Clauses(np.array(literals, literal_type), np.array(offsets, offset_type))
+
+
+@with_rows(
+    "clauses",
+    arrays([1, 2], []),
+    arrays([1, 2], [0]),
+    arrays([1, 2], [0, 1]),
+    arrays([1, 2], [0, 3]),
+    arrays([1, 2], [1, 2]),
+    arrays([1, 2], [0, 2, 1, 2]),
+    arrays([1, 2], [0, 2], np.float64),
+    arrays([1, 2], [0, 2], np.int32, np.float64),
+    arrays([1, 2], [0, 2], np.uint32),
+    arrays([[1, 2]], [0, 2]),
+)
+def test_arrays_that_do_not_fit_are_refused(clauses):
+    with pytest.raises(ValueError):
+        check_clauses(clauses, 5)
+
+
+@pytest.mark.parametrize("n", [-1, 2**31])
+def test_number_of_variables_is_checked(n):
+    refused("variables", check_clauses, Clauses.from_lists([]), n)
+
+
+@pytest.mark.parametrize("assignment", [[1, 0], [0.5, 1.0], [[True, False]], True])
+def test_assignments_are_flat_booleans(assignment):
+    refused("flat array of booleans", satisfied, Clauses.from_lists([[1]]), assignment)
+
+
+N = 6
+LITERALS = st.integers(1, N).flatmap(lambda v: st.sampled_from([v, -v]))
+CLAUSES = st.lists(st.lists(LITERALS, max_size=3), max_size=40)
+
+
+def refutable(seed: int, n: int = 20) -> tuple[list[list[int]], list[str]]:
+    """Random clauses of width 3, and an engine's proof against them."""
+    draw = random.Random(seed)
+    while True:
+        clauses = [
+            [v * draw.choice((-1, 1)) for v in draw.sample(range(1, n + 1), 3)]
+            for _ in range(6 * n)
+        ]
+        outcome = solve_sat(Clauses.from_lists(clauses), n, proof=True)
+        if outcome.proof is not None:
+            return clauses, list(outcome.proof)
+
+
+@given(CLAUSES, st.sampled_from(["cadical153", "glucose4"]))
+def test_what_an_engine_proves_is_replayed(clauses, engine) -> None:
+    """Empty, unit, repeated and tautological clauses included."""
+    outcome = solve_sat(Clauses.from_lists(clauses), N, engine=engine, proof=True)
+    if outcome.proof is None:
+        with pytest.raises(ValueError, match="without the empty clause"):
+            list(lrat_lines(clauses, []))
+    else:
+        assert replay(clauses, lrat_lines(clauses, outcome.proof)) == ""
+
+
+@given(CLAUSES, st.lists(st.lists(LITERALS, max_size=2), max_size=6), st.randoms())
+def test_whatever_is_accepted_can_be_replayed(clauses, steps, draw) -> None:
+    """With deletions of any clause between the steps, and steps that prove nothing."""
+    lines = [" ".join(map(str, [*step, 0])) for step in steps]
+    for place in range(len(lines), 0, -1):
+        if clauses and draw.random() < 0.3:
+            gone = draw.choice(clauses)
+            lines.insert(place, " ".join(map(str, ["d", *gone, 0])))
+    try:
+        made = list(lrat_lines(clauses, lines))
+    except ValueError:
+        return
+    assert replay(clauses, made) == ""
+
+
+def test_a_thousand_mutants_are_refused() -> None:
+    """A changed number is seen, or the line still follows as it stands."""
+    clauses, proof = refutable(0)
+    lines = list(lrat_lines(clauses, proof))
+    assert replay(clauses, lines) == ""
+    draw, refused = random.Random(0), 0
+    count = deep(1000, 200)
+    while refused < count:
+        changed = list(lines)
+        place = draw.randrange(len(lines))
+        words = changed[place].split()
+        kind = draw.randrange(3)
+        if words[1] == "d":
+            continue
+        if kind == 0:  # without its last hint, the conflict
+            del words[-2]
+        elif kind == 1:  # a hint that is not there yet
+            words[-2] = str(10**6)
+        else:  # a literal that no clause has
+            words.insert(1, "99")
+            words[-2:-1] = []
+        changed[place] = " ".join(words)
+        assert replay(clauses, changed) != ""
+        refused += 1
+
+
+@with_rows(
+    "proof, reason",
+    (["1 0", "0"], "step 1: the clause is not RUP"),
+    (["2 0", "-2 1"], "step 2: a line of DRAT ends"),
+    (["1 0 2 0"], "step 1: a line of DRAT ends"),
+    (["2 0"], "the proof ends without the empty clause"),
+)
+def test_what_is_no_refutation_is_refused_by_step(proof, reason) -> None:
+    with pytest.raises(ValueError, match=reason):
+        list(lrat_lines([[1, 2], [-1, 2]], proof))

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 from hypothesis import strategies as st
-from olivine.solvers.model.model import LinearModel
+from olivine.solvers.model import LinearModel
 
 SENSES = ("<=", ">=", "==")
 

@@ -21,8 +21,8 @@ from olivine.algorithms.oracles.multi_data import (
     MultiStatus,
 )
 from olivine.algorithms.oracles.testing import measures
-from olivine.solvers.lp.lp import solve_lp
-from olivine.solvers.model.model import LinearModel
+from olivine.solvers.lp import solve_lp
+from olivine.solvers.model import LinearModel
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ....algorithms.olive_program.program import Form
+from ....solvers.model import LinearModel
 from ....solvers.model.large import LargeModel, Numbered, Rows, offsets
-from ....solvers.model.model import LinearModel
 from ...family.family import Family, as_assignment
 from ...formula.local_search import is_out_of_reach, least_by_trying, walksat
 from ..optimum import step

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ....algorithms.mdp.planning import Pair
 from ....algorithms.olive_program.program import Form
-from ....solvers.model.model import LinearModel
+from ....solvers.model import LinearModel
 from ...family.family import Family
 from ..witness import forward
 

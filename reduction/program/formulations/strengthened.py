@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ....algorithms.olive_program.program import Form
+from ....solvers.model import LinearModel, Variable
 from ....solvers.model.large import LargeModel, Numbered, Rows
-from ....solvers.model.model import LinearModel, Variable
 from ...family.family import Family
 from ...family.layout import CLAUSE_BITS, QUIT, Layout
 from ...family.variants import refuse_sides

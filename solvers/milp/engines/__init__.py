@@ -21,8 +21,8 @@ from typing import Any
 import pulp
 
 from ...child.child import run_in_child
+from ...model import LinearModel
 from ...model.integer_form import IntegerForm
-from ...model.model import LinearModel
 from ...outcome import Answer, LinearOutcome, Status
 
 MAJOR = int(re.match(r"\d+", pulp.__version__).group())  # type: ignore[union-attr]

@@ -160,8 +160,8 @@ def product_policies(program: SampledProgram) -> list[tuple[int, ...]]:
 
 
 def program_value(program: SampledProgram):  # type: ignore[no-untyped-def]
-    from olivine.solvers.lp.lp import solve_lp
-    from olivine.solvers.model.model import LinearModel
+    from olivine.solvers.lp import solve_lp
+    from olivine.solvers.model import LinearModel
 
     def value(policy: tuple[int, ...]) -> Fraction | None:
         model = LinearModel()

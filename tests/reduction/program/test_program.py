@@ -13,7 +13,7 @@ from olivine.reduction.formula.random_formula import random_ksat
 from olivine.reduction.program.optimum import optimum, step
 from olivine.reduction.program.program import FORMS, FORMULATIONS, build
 from olivine.reduction.program.witness import check, forward
-from olivine.solvers.lp.lp import solve_lp
+from olivine.solvers.lp import solve_lp
 from olivine.solvers.milp.milp import solve_milp
 from olivine.solvers.outcome import Status
 

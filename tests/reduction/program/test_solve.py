@@ -18,9 +18,9 @@ from olivine.reduction.program.optimum import optimum
 from olivine.reduction.program.program import FORMS, FORMULATIONS, build
 from olivine.reduction.program.solve import solve_program
 from olivine.reduction.program.witness import check
-from olivine.solvers.lp.lp import solve_lp
+from olivine.solvers.lp import solve_lp
 from olivine.solvers.milp.milp import available_engines
-from olivine.solvers.model.model import LinearModel, Variable
+from olivine.solvers.model import LinearModel, Variable
 from olivine.solvers.outcome import LinearOutcome, Status
 
 from tests.support.cases import CASES
