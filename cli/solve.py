@@ -145,7 +145,8 @@ def solve(
             _print_comments(found.remarks, found.value, seconds)
             print(f"s {answer}")
             if found.assignment is not None:
-                print(*lines(found.assignment), sep="\n")
+                for part in lines(found.assignment):
+                    print(part)
             sys.stdout.flush()
         return status
     return _EXIT[None]

@@ -9,11 +9,18 @@ from __future__ import annotations
 
 import enum
 from fractions import Fraction
+from numbers import Real
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+def check_limit(limit: float | None, what: str = "time limit") -> None:
+    """Refuse a limit that is negative or no number."""
+    if limit is not None and not (isinstance(limit, Real) and limit >= 0):
+        raise ValueError(f"{what} {limit!r:.60} is negative or no number")
 
 
 class Status(enum.Enum):

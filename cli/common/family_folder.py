@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import __version__
-from ...algorithms.mdp.tabular import TabularMDP, TwoActions
+from ...algorithms.mdp.tabular import TwoActions
 from ...algorithms.olive_program.program import OliveProgram, two_action_program
 from ...reduction.export.model_checkers import write_drn, write_prism
 from ...reduction.family.family import Family, Instance, Variant
@@ -162,11 +162,23 @@ def write_folder(
     if asked.solve:
         at("the optimum")
         answer = _solve(instance)
-        known = {"known": _known(answer)}
+        known = {
+            "known": {
+                "satisfiable": answer.satisfiable,
+                "unsatisfied": answer.unsatisfied,
+                "optimum": None if answer.optimum is None else str(answer.optimum),
+                "optimum_by": list(answer.optimum_by),
+            }
+        }
     if GRAPHS.intersection(wanted):
         _write_graphs(stage, family, asked, at)
     mdp = family.mdp(asked.member)
-    _write_models(stage, TwoActions(mdp).mdp if asked.two_actions else mdp, wanted, at)
+    if asked.two_actions:
+        mdp = TwoActions(mdp).mdp
+    for name, write in (("drn", write_drn), ("prism", write_prism)):
+        if name in wanted:
+            at(FILES[name])
+            write(mdp, stage / FILES[name])
     del mdp
     at("sizes and names")
     description = {
@@ -224,17 +236,6 @@ def _solve(instance: Instance, time_limit: float | None = None) -> Verification:
     return answer
 
 
-def _known(answer: Verification) -> dict[str, Any]:
-    """Say what is proved, and by which routes."""
-    optimum = None if answer.optimum is None else str(answer.optimum)
-    return {
-        "satisfiable": answer.satisfiable,
-        "unsatisfied": answer.unsatisfied,
-        "optimum": optimum,
-        "optimum_by": list(answer.optimum_by),
-    }
-
-
 def _write_start(
     stage: Path, built: ReductionModel, assignment: NDArray[np.bool_] | None
 ) -> dict[str, Any]:
@@ -265,17 +266,6 @@ def _write_graphs(
         if name in asked.wanted:
             at(FILES[name])
             writer(built, stage / FILES[name])
-
-
-def _write_models(
-    stage: Path, mdp: TabularMDP, wanted: Collection[str], at: Callable[[str], None]
-) -> None:
-    if "drn" in wanted:
-        at(FILES["drn"])
-        write_drn(mdp, stage / FILES["drn"])
-    if "prism" in wanted:
-        at(FILES["prism"])
-        write_prism(mdp, stage / FILES["prism"])
 
 
 def _provenance(instance: Instance, source: DimacsFile) -> dict[str, Any]:

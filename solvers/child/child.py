@@ -23,9 +23,9 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from numbers import Real
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, TypeVarTuple
 
+from ..outcome import check_limit
 from . import process
 
 Args = TypeVarTuple("Args")
@@ -81,10 +81,7 @@ def run_in_child(
     kills and reaps the child.
     """
     start = time.monotonic()
-    if time_limit is not None and not (
-        isinstance(time_limit, Real) and time_limit >= 0
-    ):
-        raise ValueError(f"time limit {time_limit!r:.60} is negative or no number")
+    check_limit(time_limit)
     if cpu_limit is not None and not cpu_limit > 0:
         raise ValueError(f"limit of CPU time {cpu_limit} is not positive")
     _check_memory_limit(memory_limit)

@@ -35,7 +35,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..model import LinearModel, Number, Row, Sense, Variable
-from ..outcome import LinearOutcome, Status
+from ..outcome import LinearOutcome, Status, check_limit
 from . import highs as engine
 from . import simplex
 
@@ -151,8 +151,7 @@ class LpSession:
     ) -> LinearOutcome:
         """Solve the program as it stands; see `solve_lp`."""
         start = time.monotonic()
-        if time_limit is not None and not time_limit >= 0:
-            raise ValueError(f"time limit {time_limit} is negative or no number")
+        check_limit(time_limit)
         deadline = np.inf if time_limit is None else start + time_limit
         if not self.model.variables:
             # HiGHS has no verdict on rows without variables.
@@ -322,9 +321,8 @@ def branch_and_bound(
     time_limit: float | None = None,
 ) -> LinearOutcome:
     """Solve a mixed-integer linear program exactly; time is looked at between nodes."""
-    for name, limit in (("node", node_limit), ("time", time_limit)):
-        if limit is not None and not limit >= 0:
-            raise ValueError(f"{name} limit {limit} is negative or no number")
+    check_limit(node_limit, "node limit")
+    check_limit(time_limit)
     search = _Search(model, node_limit, time_limit)
     if start is not None:
         broken = next(iter(model.violations(start)), None)

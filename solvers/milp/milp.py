@@ -24,7 +24,7 @@ from ..lp import highs, solve_lp
 from ..model import LinearModel, Row, Variable, integer_row
 from ..model.integer_form import IntegerForm
 from ..model.program_files import write_lp, write_mps
-from ..outcome import Answer, LinearOutcome, Status
+from ..outcome import Answer, LinearOutcome, Status, check_limit
 from . import engines
 from .engines import PulpModel, available_engines, read_optimum, to_pulp
 
@@ -74,8 +74,7 @@ def solve_milp(
         raise ValueError(f"engine {engine!r} is not available; there is {known}")
     if threads < 1:
         raise ValueError(f"threads {threads} is not positive")
-    if time_limit is not None and not time_limit >= 0:
-        raise ValueError(f"time limit {time_limit} is negative or no number")
+    check_limit(time_limit)
     scaled = scaled_objective(model)
     try:
         form = IntegerForm(scaled.model)
@@ -295,8 +294,7 @@ def solve_scaled_milp(
 ) -> LinearOutcome:
     """Solve a mixed-integer linear program by HiGHS, rows scaled to at most 1."""
     began = time.monotonic()
-    if time_limit is not None and not time_limit >= 0:
-        raise ValueError(f"time limit {time_limit} is negative or no number")
+    check_limit(time_limit)
     hard = None if time_limit is None else 1.1 * time_limit + 1
     child = run_in_child(_solve_scaled, model, time_limit, time_limit=hard)
     child.raise_error("highs")

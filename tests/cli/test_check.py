@@ -305,12 +305,10 @@ def test_certificates_that_would_share_a_name_are_kept_apart(tmp_path) -> None:
     for folder in ("a", "b"):
         assert (tmp_path / "c" / f"{folder}_f.cnf.json").is_file()
     (tmp_path / "a_f.cnf").write_text("p cnf 1 1\n1 0\n")
-    done = olivine("verify", tmp_path, "--certificate", tmp_path / "d")
-    assert done.status == 2
+    done = olivine("verify", tmp_path, "--certificate", tmp_path / "d", status=2)
     assert "would both be written to" in done.err
     (tmp_path / "file").write_text("")
-    done = olivine("verify", tmp_path, "--certificate", tmp_path / "file")
-    assert done.status == 2
+    done = olivine("verify", tmp_path, "--certificate", tmp_path / "file", status=2)
     assert "need a folder" in done.err
     olivine("verify", UNSATISFIABLE, "--proofs", "p", err="--certificate")
 

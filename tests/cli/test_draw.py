@@ -137,15 +137,13 @@ def test_when_a_witness_is_shown(tmp_path) -> None:
 def test_an_undecided_formula_is_drawn_all_the_same(tmp_path) -> None:
     out = tmp_path / "x.svg"
     hard = CASES / "satlib" / "uuf100-01.cnf"
-    done = olivine("draw", hard, "-o", out, "--time-limit", "0.0001")
-    assert done.status == 3
+    done = olivine("draw", hard, "-o", out, "--time-limit", "0.0001", status=3)
     assert "not decided within the limits" in done.err
     assert "No witness is shown: not decided within the limits." in out.read_text()
 
 
 def test_other_names_are_refused_before_reading(tmp_path) -> None:
-    done = olivine("draw", tmp_path / "missing.cnf", "-o", tmp_path / "x.gif")
-    assert done.status == 2
+    done = olivine("draw", tmp_path / "missing.cnf", "-o", tmp_path / "x.gif", status=2)
     assert "ends in .svg, .png, .pdf or .tex" in done.err
 
 

@@ -304,8 +304,7 @@ def test_what_never_ends_or_is_raw_is_refused(written, tmp_path):
         assert done.err.startswith(f"olivine: {name}: ")
     path = tmp_path / "raw.sol"
     path.write_text("c Problem:    model\ns mip 1 2 o -1\nj 1 1\ne o f\n")
-    done = olivine("extract", written[0], path)
-    assert done.status == 2
+    done = olivine("extract", written[0], path, status=2)
     assert f"{path}:1: glpsol -w numbers variables" in done.err
 
 
@@ -314,8 +313,7 @@ def test_folders_that_are_none_of_ours_are_refused(tmp_path) -> None:
     empty.mkdir()
     olivine("extract", empty, "x.sol", status=2, err="neither program.lp")
     folder = folder_of(tmp_path, FORMULAS["satisfiable"])
-    done = olivine("extract", folder, tmp_path / "absent.sol")
-    assert done.status == 2
+    done = olivine("extract", folder, tmp_path / "absent.sol", status=2)
     assert "absent.sol: No such file" in done.err
     write_dimacs(FORMULAS["contradiction"], folder / "three_sat.cnf")
     olivine("extract", folder, "x.sol", status=2, err="another formula")
@@ -363,6 +361,5 @@ def test_a_penalty_that_is_none_is_refused(written, tmp_path, penalty) -> None:
                    if (folder / name).exists())  # fmt: skip
     text = program.read_text()
     program.write_text(re.sub('"penalty": "[^"]*"', f'"penalty": "{penalty}"', text))
-    done = olivine("extract", folder, tmp_path / "none.sol")
-    assert done.status == 2
+    done = olivine("extract", folder, tmp_path / "none.sol", status=2)
     assert f"{penalty!r} is no penalty" in done.err

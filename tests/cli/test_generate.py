@@ -216,8 +216,7 @@ def test_files_in_the_way_need_force_or_are_refused(tmp_path):
 def test_a_read_only_folder(tmp_path) -> None:
     tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
     try:
-        done = olivine("generate", FULL2, "-o", tmp_path / "out")
-        assert done.status == 2
+        done = olivine("generate", FULL2, "-o", tmp_path / "out", status=2)
         assert "Permission denied" in done.err
         assert list(tmp_path.iterdir()) == []
     finally:
@@ -251,8 +250,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, before, place) -> Non
     }[before]
     monkeypatch.setattr(module, step, fail)
     (tmp_path / "empty").mkdir()
-    done = olivine("generate", FULL2, "-o", tmp_path / place, "--json")
-    assert done.status == 2
+    done = olivine("generate", FULL2, "-o", tmp_path / place, "--json", status=2)
     assert "No space left on device" in done.record["error"]
     assert [p.name for p in tmp_path.rglob("*")] == ["empty"]
 
@@ -274,8 +272,7 @@ def test_a_graph_too_large_is_refused_before_anything_is_written(
     from olivine.reduction.family import graph
 
     monkeypatch.setattr(graph, "DEFAULT_MEMORY_LIMIT", 1000)
-    done = olivine("generate", FULL2, "-o", tmp_path / "out", "--json")
-    assert done.status == 2
+    done = olivine("generate", FULL2, "-o", tmp_path / "out", "--json", status=2)
     assert "GiB" in done.record["error"]
     assert "--format" in done.record["error"]
     assert not (tmp_path / "out").exists()
@@ -333,8 +330,7 @@ def test_two_actions_a_state(tmp_path, variant: str, optimum: str) -> None:
 )
 def test_where_two_actions_do_not_go(tmp_path, options: list[str], reason: str) -> None:
     out = tmp_path / "out"
-    done = olivine("generate", FULL2, "-o", out, "--two-actions", *options)
-    assert done.status == 2
+    done = olivine("generate", FULL2, "-o", out, "--two-actions", *options, status=2)
     assert reason in done.err
     assert not out.exists()
 

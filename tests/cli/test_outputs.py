@@ -165,15 +165,13 @@ def test_generate_replaces_neither_input_nor_pipe(tmp_path):
     out = tmp_path / "out"
     olivine("generate", UNSATISFIABLE, "-o", out, "--format", "dot", status=0)
     before = {file.name: file.read_bytes() for file in out.iterdir()}
-    done = olivine("generate", out / "three_sat.cnf", "-o", out, "--force")
-    assert done.status == 2
+    done = olivine("generate", out / "three_sat.cnf", "-o", out, "--force", status=2)
     assert "is the input itself" in done.err
     assert {file.name: file.read_bytes() for file in out.iterdir()} == before
     pipes = tmp_path / "pipes"
     pipes.mkdir()
     os.mkfifo(pipes / "three_sat.cnf")
-    done = olivine("generate", UNSATISFIABLE, "-o", pipes, "--force")
-    assert done.status == 2
+    done = olivine("generate", UNSATISFIABLE, "-o", pipes, "--force", status=2)
     assert "not a regular file" in done.err
     assert [file.name for file in pipes.iterdir()] == ["three_sat.cnf"]
 
@@ -231,8 +229,7 @@ def test_a_certificate_that_fails_leaves_nothing(tmp_path, monkeypatch) -> None:
         real(old, new)
 
     monkeypatch.setattr(os, "replace", replace)
-    done = olivine("verify", UNSATISFIABLE, *ROUTES, "--certificate", path)
-    assert done.status == 2
+    done = olivine("verify", UNSATISFIABLE, *ROUTES, "--certificate", path, status=2)
     assert f"no certificate: {path}: No space left on device" in done.err
     assert list(tmp_path.iterdir()) == []
 

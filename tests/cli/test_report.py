@@ -240,8 +240,7 @@ def test_undecided_pages_say_so(tmp_path) -> None:
 def test_bad_input_writes_nothing(tmp_path) -> None:
     out = tmp_path / "page.html"
     olivine("report", CASES / "odd" / "garbage.cnf", "-o", out, status=2)
-    done = olivine("report", FULL2, "-o", tmp_path / "no" / "page.html")
-    assert done.status == 2
+    done = olivine("report", FULL2, "-o", tmp_path / "no" / "page.html", status=2)
     assert "No such file" in done.err
     assert list(tmp_path.iterdir()) == []
 

@@ -308,8 +308,7 @@ def test_lines_and_weights_that_are_none_are_refused_by_name(tmp_path):
     file.write_bytes(b"c a comment\rh 1 0\r2 -1 0\r")
     olivine("solve", file, status=2, err="this file has CR alone")
     file.write_text("p wcnf 2 2\nh 1 0\n3 -1 0\n")
-    done = olivine("solve", file)
-    assert done.status == 2
+    done = olivine("solve", file, status=2)
     assert f"{file}:2: 'h' marks hard clauses in headerless WCNF only" in done.err
     assert "remove that line, or write its top weight" in done.err
     file.write_text(f"h 1 0\n{2**63 - 1} -1 0\n")

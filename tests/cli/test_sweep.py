@@ -214,8 +214,7 @@ def test_a_formula_that_changed_makes_another_sweep(plan, tmp_path):
     assert olivine("sweep", file, "-o", rows, "--json").record["satisfiable"] == 1
     formula.write_text("p cnf 1 2\n1 0\n-1 0\n")
     before = rows.read_bytes()
-    done = olivine("sweep", file, "-o", rows, "--json")
-    assert done.status == 2
+    done = olivine("sweep", file, "-o", rows, "--json", status=2)
     assert "another sweep, which differs in files" in done.record["error"]
     assert rows.read_bytes() == before
 
@@ -227,8 +226,7 @@ def test_failures_have_no_row_and_are_done_again(plan, tmp_path):
     file = plan(text.format(CASES / "cadical" / "full3.cnf"))
     rows = tmp_path / "rows.jsonl"
     for _ in range(2):
-        done = olivine("sweep", file, "-o", rows, "-j", "1", "--json")
-        assert done.status == 2
+        done = olivine("sweep", file, "-o", rows, "-j", "1", "--json", status=2)
         assert "bad.cnf:1" in done.err
         assert "1 of 2 are missing" in done.err
         assert done.record["unsatisfiable"] == 1
@@ -259,8 +257,7 @@ def test_a_row_is_of_the_content_that_the_header_names(
                     last.mkdir()
 
     monkeypatch.setattr(frame, "rows_of", meddle)
-    first = olivine("sweep", file, "-o", rows, "-j", "1", "--json")
-    assert first.status == 2
+    first = olivine("sweep", file, "-o", rows, "-j", "1", "--json", status=2)
     assert str(last) in first.err
     assert ("content has changed" in first.err) == (change == "other")
     assert [r["clauses"] for r in first.records] == [1, 2]
@@ -413,8 +410,7 @@ def test_rows_stay_when_workers_are_lost(plan, tmp_path, monkeypatch):
 
     monkeypatch.setattr(frame, "rows_of", lost)
     rows = tmp_path / "rows.jsonl"
-    done = olivine("sweep", plan(SMALL), "-o", rows)
-    assert done.status == 3
+    done = olivine("sweep", plan(SMALL), "-o", rows, status=3)
     assert "a worker was lost: out of memory" in done.err
     assert f"5 of 6 are missing; rows so far are in {rows}" in done.err
     assert len(keys_in(rows)) == 1

@@ -130,8 +130,7 @@ def test_a_failing_round_is_named(monkeypatch) -> None:
 
 
 def test_no_satisfying_member_and_standard_input():
-    done = olivine("trace", FULL3, "--member", "sat", "--json")
-    assert done.status == 2
+    done = olivine("trace", FULL3, "--member", "sat", "--json", status=2)
     assert "the formula is unsatisfiable" in done.record["error"]
     assert str(FULL3) in done.record["error"]
     done = olivine("trace", "-", "--json", stdin=b"p cnf 1 1\n1 0\n", status=0)
@@ -145,8 +144,7 @@ def test_a_satisfying_member_not_found_in_time(monkeypatch) -> None:
         return SatOutcome(SatStatus.UNKNOWN, None, 2.5, "x", reason="time limit")
 
     monkeypatch.setattr("olivine.solvers.sat.sat.solve_sat", slow)
-    done = olivine("trace", FULL3, "--member", "sat", "--time-limit", "2.5")
-    assert done.status == 3
+    done = olivine("trace", FULL3, "--member", "sat", "--time-limit", "2.5", status=3)
     assert "time limit" in done.err
 
 
