@@ -198,9 +198,9 @@ class _Check:
             self.fail(call, given, expected)
         return bool(good)
 
-    def call(self, text: str, function: Callable[[], Any]) -> Any:
+    def call(self, text: str, function: Any, *given: Any, **options: Any) -> Any:
         try:
-            return function()
+            return function(*given, **options)
         except Exception as error:
             self.fail(text, f"{type(error).__name__}: {error}", "a value")
             return _RAISED
@@ -209,23 +209,17 @@ class _Check:
         env = self.env
         self.expect(isinstance(env.name, str), "name", repr(env.name), "a str")
         for name in ("horizon", "n_actions", "max_states"):
-            value = self.call(name, lambda n=name: getattr(env, n))  # type: ignore[misc]
+            value = self.call(name, getattr, env, name)
             whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
             good = whole and value >= 1
             good |= value is _RAISED  # which is told
             self.expect(good, name, repr(value), "an integer, at least 1")
         flag, count = env.deterministic, env.trajectories
         self.expect(isinstance(flag, bool), "deterministic", repr(flag), "a bool")
-        self.expect(
-            isinstance(count, int) and count >= 0,
-            "trajectories",
-            repr(count),
-            "an integer, at least 0",
-        )
-        if self.failures:
-            return
-        for h in range(1, env.horizon + 1):
-            space = self.call(f"space({h})", lambda h=h: env.space(h))  # type: ignore[misc]
+        good = isinstance(count, int) and count >= 0
+        self.expect(good, "trajectories", repr(count), "an integer, at least 0")
+        for h in range(1, 1 if self.failures else env.horizon + 1):
+            space = self.call(f"space({h})", env.space, h)
             good = isinstance(space, ObservationSpace) or space is _RAISED
             self.expect(good, f"space({h})", space, "an ObservationSpace")
         if not self.failures:
@@ -288,9 +282,7 @@ class _Check:
         shown = ", ".join("π" if callable(rule) else repr(rule) for rule in rules)
         more = "".join(f", {name}={value}" for name, value in options.items())
         call, before = f"draw([{shown}], {_DRAWS}, rng{more})", self.env.trajectories
-        data = self.call(
-            call, lambda: self.env.draw(rules, _DRAWS, self.rng, **options)
-        )
+        data = self.call(call, self.env.draw, rules, _DRAWS, self.rng, **options)
         if data is _RAISED:
             return
         counted = self.env.trajectories - before
@@ -348,16 +340,12 @@ class _Check:
         self.expect(good, call, f"{what} of shape {x.shape}: {x[:5]}", expected)
 
     def whole(self) -> None:
-        env, n, first = self.env, _DRAWS, 3
-        call = f"run(policies, {n}, rng, first={first}, transitions=True)"
-        found = self.call(
-            call,
-            lambda: env.run(
-                self.policies(), n, self.rng, first=first, transitions=True
-            ),
-        )
+        asked = {"first": 3, "transitions": True}
+        call = f"run(policies, {_DRAWS}, rng, first=3, transitions=True)"
+        given = self.policies(), _DRAWS, self.rng
+        found = self.call(call, self.env.run, *given, **asked)
         if found is not _RAISED:
-            self.trajectories(call, found, n, first, True)
+            self.trajectories(call, found, _DRAWS, 3, True)
 
     def trajectories(
         self, call: str, found: Any, n: int, first: int, transitions: bool
@@ -387,27 +375,24 @@ class _Check:
     def refusals(self) -> None:
         env, rng, pis = self.env, self.rng, self.policies()
         k, far = env.n_actions, env.horizon + 1
-        bad: dict[str, Callable[[], Any]] = {
-            "space(0)": lambda: env.space(0),
-            f"space({far})": lambda: env.space(far),
-            "draw(['uniform'], 0, rng)": lambda: env.draw(["uniform"], 0, rng),
-            f"draw([{k}], 1, rng)": lambda: env.draw([k], 1, rng),
-            f"draw(path of H actions, 1, rng, level={far})": lambda: env.draw(
-                [0] * env.horizon, 1, rng, level=far
-            ),
-            f"draw(policies, 1, rng, level={far})": lambda: env.draw(
-                pis, 1, rng, level=far
-            ),
-            "draw([], 1, rng)": lambda: env.draw([], 1, rng),
-            "run([], 1, rng)": lambda: env.run([], 1, rng),
-        }
-        if env.horizon > 1:
-            bad[f"draw([{k}], 1, rng, level=2)"] = lambda: env.draw(
-                [k], 1, rng, level=2
-            )
-        for text, call in bad.items():
+
+        def at(level: int, rules: Sequence[Any]) -> Any:
+            return env.draw(rules, 1, rng, level=level)
+
+        bad: list[tuple[Any, ...]] = [
+            ("space(0)", env.space, 0),
+            (f"space({far})", env.space, far),
+            ("draw(['uniform'], 0, rng)", env.draw, ["uniform"], 0, rng),
+            (f"draw([{k}], 1, rng)", env.draw, [k], 1, rng),
+            (f"draw(path of H actions, 1, rng, level={far})", at, far, [0] * (far - 1)),
+            (f"draw(policies, 1, rng, level={far})", at, far, pis),
+            ("draw([], 1, rng)", env.draw, [], 1, rng),
+            ("run([], 1, rng)", env.run, [], 1, rng),
+            (f"draw([{k}], 1, rng, level=2)", at, 2, [k]),
+        ]
+        for text, call, *arguments in bad if env.horizon > 1 else bad[:-1]:
             try:
-                given = call()
+                given = call(*arguments)
             except ValueError:
                 continue
             except Exception as error:
@@ -438,4 +423,4 @@ class _Check:
         self.expect(good, "truth.optimal_value", repr(best), "a Fraction in [0, 1]")
         if self.env.deterministic:
             path = (0,) * (self.env.horizon - 1)
-            self.call(f"truth.state({list(path)})", lambda: truth.state(path))
+            self.call(f"truth.state({list(path)})", truth.state, path)

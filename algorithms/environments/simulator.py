@@ -270,9 +270,9 @@ class SimulatorEnvironment(BaseEnvironment):
             return self._states
         if self._graph is not None and self._graph.merges:
             return max(map(len, self._graph.levels()))
-        sizes = [space.n_codes for space in self.simulator.spaces]
-        if all(size is not None for size in sizes):
-            return max(size for size in sizes if size is not None)
+        sizes = [s.n_codes for s in self.simulator.spaces if s.n_codes is not None]
+        if sizes:  # of all levels, or of none
+            return max(sizes)
         raise ValueError(
             f"simulator {self.name!r}: `states` is missing, the largest number of "
             "hidden states of a level, which features do not tell"

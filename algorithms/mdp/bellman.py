@@ -8,9 +8,10 @@ milliseconds.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,59 +188,48 @@ def average_constraint(mdp: MdpArrays, distribution: Distribution) -> AverageCon
     support = [int(state) for state in distribution.states]
     actions = [action for state in support for action in mdp.actions(state)]
     scale = math.lcm(*denominators(mdp, np.array(actions, dtype=np.int64)))
-    base = _Sum()
-    changes: list[tuple[int, int, _Sum]] = []
+    base = Counter[int]()
+    changes: list[tuple[int, int, Counter[int]]] = []
     for state, share in zip(support, distribution.numerators.tolist(), strict=True):
         first, *others = mdp.actions(state)
         own = _backup(mdp, first, -share, scale)
-        base.add(own)
-        base.terms[state] += share * scale
+        base.update(own)
+        base[state] += share * scale
         for local, action in enumerate(others, start=1):
             change = _backup(mdp, action, -share, scale)
-            change.add(own, -1)
+            change.subtract(own)
             changes.append((state, local, change))
     denominator = scale * distribution.denominator
-    divisor = math.gcd(
-        denominator, base.divisor(), *(change.divisor() for *_, change in changes)
-    )
+    all_changes = (change.values() for *_, change in changes)
+    divisor = math.gcd(denominator, *base.values(), *chain.from_iterable(all_changes))
     return AverageConstraint(
         denominator // divisor,
-        base.affine(divisor),
+        _affine(base, divisor),
         tuple(
-            (state, local, change.affine(divisor))
+            (state, local, _affine(change, divisor))
             for state, local, change in changes
-            if change.divisor()
+            if any(change.values())
         ),
     )
 
 
-class _Sum:
-    def __init__(self) -> None:
-        self.constant = 0
-        self.terms: defaultdict[int, int] = defaultdict(int)
-
-    def add(self, other: _Sum, factor: int = 1) -> None:
-        self.constant += factor * other.constant
-        for state, coefficient in other.terms.items():
-            self.terms[state] += factor * coefficient
-
-    def divisor(self) -> int:
-        return math.gcd(self.constant, *self.terms.values())
-
-    def affine(self, divisor: int) -> Affine:
-        terms = sorted((s, c // divisor) for s, c in self.terms.items() if c)
-        return Affine(self.constant // divisor, tuple(terms))
+_CONSTANT = -1  # Its key beside those of states
 
 
-def _backup(mdp: MdpArrays, action: int, factor: int, scale: int) -> _Sum:
+def _affine(total: Counter[int], divisor: int) -> Affine:
+    terms = sorted((s, c // divisor) for s, c in total.items() if c and s != _CONSTANT)
+    return Affine(total[_CONSTANT] // divisor, tuple(terms))
+
+
+def _backup(mdp: MdpArrays, action: int, factor: int, scale: int) -> Counter[int]:
     """E[r + g(x′)] of a global action, times factor · scale, in integers."""
-    total = _Sum()
     reward = mdp.reward(action)
-    total.constant = factor * (scale // reward.denominator) * reward.numerator
+    paid = factor * (scale // reward.denominator) * reward.numerator
+    total = Counter({_CONSTANT: paid})
     low, high = (int(t) for t in mdp.transition_offset[action : action + 2])
     share = factor * (scale // int(mdp.transition_denominator[action]))
     targets = mdp.transition_target[low:high].tolist()
     numerators = mdp.transition_numerator[low:high].tolist()
     for target, numerator in zip(targets, numerators, strict=True):
-        total.terms[target] += share * numerator
+        total[target] += share * numerator
     return total

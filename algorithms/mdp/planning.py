@@ -87,9 +87,7 @@ class Pair:
             return NotImplemented
         if self.n_states != other.n_states:
             return False
-        left = self.numerators.astype(object) * other.denominator
-        right = other.numerators.astype(object) * self.denominator
-        return bool((left == right).all() and np.array_equal(self.policy, other.policy))
+        return _equal(self, other) and np.array_equal(self.policy, other.policy)
 
     __hash__ = None  # type: ignore[assignment]  # arrays inside
 
@@ -162,15 +160,15 @@ class Distribution:
         return (
             self.level == other.level
             and np.array_equal(self.states, other.states)
-            and bool(
-                (
-                    self.numerators.astype(object) * other.denominator
-                    == other.numerators.astype(object) * self.denominator
-                ).all()
-            )
+            and _equal(self, other)
         )
 
     __hash__ = None  # type: ignore[assignment]  # arrays inside
+
+
+def _equal(one: Pair | Distribution, other: Pair | Distribution) -> bool:
+    left = one.numerators.astype(object) * other.denominator
+    return bool((left == other.numerators.astype(object) * one.denominator).all())
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import islice
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
@@ -228,14 +228,9 @@ def _padded_names(mdp: MdpArrays, most: int) -> tuple[str, ...]:
     names: list[str] = []
     for s in range(mdp.n_states):
         own = [mdp.action_names[a] for a in mdp.actions(s)]
-        taken = set(own)
-        copy = 2
-        while len(own) < most:
-            name = f"{mdp.action_names[mdp.actions(s)[-1]]} (copy {copy})"
-            if name not in taken:
-                own.append(name)
-            copy += 1
-        names.extend(own)
+        copies = (f"{own[-1]} (copy {i})" for i in count(2))
+        new = (name for name in copies if name not in own)
+        names += [*own, *islice(new, most - len(own))]
     return tuple(names)
 
 

@@ -201,29 +201,24 @@ def test_levels():
 
 @given(measures(3), measures(3))
 def test_discrepancies_by_class(first, second):
+    def found(values, epsilon=1e-7):
+        return mean_discrepancy(values, first, second, epsilon_sub=epsilon)
+
     p = first.weights_by_code(3).astype(float) / first.total_weight
     q = second.weights_by_code(3).astype(float) / second.total_weight
-    tabular = mean_discrepancy(
-        classes.TabularValueClass(3), first, second, epsilon_sub=1e-7
-    )
+    tabular = found(classes.TabularValueClass(3))
     assert tabular.value == pytest.approx(np.abs(p - q).sum() / 2, abs=1e-9)
     vertices = np.array(list(itertools.product([0.0, 1.0], repeat=3)))
-    finite = mean_discrepancy(
-        classes.FiniteValueClass(vertices), first, second, epsilon_sub=1e-7
-    )
+    finite = found(classes.FiniteValueClass(vertices))
     assert finite.value == pytest.approx(tabular.value, abs=1e-9)
-    ball = mean_discrepancy(
-        classes.KernelBall(classes.identity_kernel), first, second, epsilon_sub=1e-3
-    )
+    ball = found(classes.KernelBall(classes.identity_kernel), 1e-3)
     distance = np.linalg.norm(p - q) / 2
     assert ball.value <= distance + 1e-12
     assert distance <= ball.value + ball.suboptimality + 1e-12
     unit = classes.KernelBall(classes.identity_kernel, centre=0.0, radius=1.0)
-    whole = mean_discrepancy(unit, first, second, epsilon_sub=1e-3)
+    whole = found(unit, 1e-3)
     assert whole.value == pytest.approx(2 * ball.value, abs=1e-12)
-    linear = mean_discrepancy(
-        classes.LinearValueClass(np.eye(3), bound=1.0), first, second, epsilon_sub=1e-7
-    )
+    linear = found(classes.LinearValueClass(np.eye(3), bound=1.0))
     assert linear.value == pytest.approx(tabular.value, abs=1e-6)
     assert mean_discrepancy(unit, first, first, epsilon_sub=1e-3).value == 0
 

@@ -142,14 +142,8 @@ def test_bad_arguments_and_sizes():
 )
 @settings(deadline=None, max_examples=25)
 def test_classes_hold_one_optimal_function(seed, states, actions, horizon, size):
-    env = make(
-        "random-finite",
-        seed,
-        states=states,
-        actions=actions,
-        horizon=horizon,
-        distinct=False,
-    )
+    sizes = {"states": states, "actions": actions, "horizon": horizon}
+    env = make("random-finite", seed, distinct=False, **sizes)
     functions = make_q_class(env, np.random.default_rng(seed), size=size)
     assert 1 <= len(functions) <= size
     assert functions.exact

@@ -152,14 +152,8 @@ def test_features_are_turned_and_decoded():
 def test_the_diabolical_lock_keeps_comparisons_and_lies_in_the_unit_range(
     seed, horizon, actions, cost
 ):
-    env = make(
-        "diabolical-lock",
-        seed,
-        horizon=horizon,
-        actions=actions,
-        cost=cost,
-        dimension=2,
-    )
+    sizes = {"horizon": horizon, "actions": actions, "dimension": 2}
+    env = make("diabolical-lock", seed, cost=cost, **sizes)
     truth, step = env.truth, Fraction(str(cost)) / horizon
     scale = max(5 + step, 1 + step * (horizon - 1))
     first_b = actions // 2
@@ -188,15 +182,8 @@ def test_the_diabolical_lock_keeps_comparisons_and_lies_in_the_unit_range(
 def test_the_grid_shows_the_agent_and_pays_at_the_goal(seed, rows, columns, horizon, k):
     walls = min(k, rows * columns - 2)
     flicker = min(k, rows * columns - walls)
-    env = make(
-        "grid",
-        seed,
-        rows=rows,
-        columns=columns,
-        horizon=horizon,
-        walls=walls,
-        flicker=flicker,
-    )
+    sizes = {"rows": rows, "columns": columns, "horizon": horizon}
+    env = make("grid", seed, walls=walls, flicker=flicker, **sizes)
     truth = env.truth
     assert 0 < truth.optimal_value <= 1
     assert (truth.optimal_value * horizon).denominator == 1

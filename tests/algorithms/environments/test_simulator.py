@@ -88,6 +88,8 @@ def test_counts_of_a_graph_add_up_at_any_size(seed, merged):
     whole = seen.run([coin] * 3, n, rng(seed), first=5, transitions=True)
     means = [m.expectation_exact(m.exact_rewards) for m in whole.transitions]
     assert sum(means) == whole.mean_return
+    alone = seen.run([coin] * 3, 5, rng(seed), first=5)
+    assert alone.returns.mean() == pytest.approx(float(alone.mean_return))
     assert [m.draws for m in whole.transitions] == [n] * 3
     through = seen.draw([coin] * 3, n, rng(seed), level=1)
     true = env.truth.policy_value([coin] * 3)
