@@ -34,7 +34,7 @@ _LOG = "cbc.log"
 
 
 @contextmanager
-def _in_scratch() -> Iterator[None]:
+def in_scratch() -> Iterator[None]:
     """Work in an empty folder; to be called in a child process of its own."""
     # Files that PuLP exchanges with CBC are named without their folder, because
     # its command line comes apart at the blanks of a path.
@@ -44,7 +44,7 @@ def _in_scratch() -> Iterator[None]:
         yield
 
 
-@_in_scratch()
+@in_scratch()
 def _run(model: PulpModel, limit: float | None, threads: int) -> Answer:
     tolerances = [f"{name} {highs.TOLERANCE}" for name in _TOLERANCES]
     solver = pulp.COIN_CMD(
@@ -88,7 +88,7 @@ def _run(model: PulpModel, limit: float | None, threads: int) -> Answer:
     )
 
 
-@_in_scratch()
+@in_scratch()
 def _read(path: str, time_limit: float | None) -> LinearOutcome:
     copy = f"program{Path(path).suffix}"
     shutil.copyfile(path, copy)  # CBC's command line is not to meet odd names
