@@ -14,15 +14,11 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.assumptions import checks
-from ..algorithms.assumptions.checks import (
-    CLIPPED,
-    NAMES,
-    check_assumptions,
-    evaluation_closed,
-)
+from ..algorithms.assumptions.checks import CLIPPED, NAMES, check_assumptions
 from ..algorithms.assumptions.closure import (
     COMPLETENESS,
     complete_classes,
+    evaluation_closed,
     evaluation_closed_classes,
     violating_classes,
 )

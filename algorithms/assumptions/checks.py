@@ -33,11 +33,9 @@ from .members import (
     Given,
     HiddenModel,
     Policies,
-    Row,
     Values,
     Vector,
     best,
-    evaluated,
 )
 
 _TOLERANCE = 1e-12
@@ -314,32 +312,6 @@ class _Search:
             if found is not None:
                 return found
         return None
-
-
-CLOSED = "closed-under-evaluation"
-
-
-def evaluation_closed(
-    environment: Environment, values: ValueClass, policies: PolicyClass
-) -> Assumption:
-    """Check that G is closed under evaluation of the policies of Π."""
-    model = HiddenModel.of(environment)
-    if isinstance(model, str):
-        return Assumption(CLOSED, None, model)
-    ahead: list[tuple[Row, Given]] = [((), ())]
-    for h in range(model.horizon, 0, -1):
-        here, chosen = Values(model, values, h), Policies(model, policies, h)
-        if not here.kind == chosen.kind == "finite":
-            return Assumption(CLOSED, None, f"G_{h} or Π_{h} is not finite")
-        for row, given in ahead:
-            gains = model.gains(h, model.averages(h + 1, row))
-            for actions in chosen.rows:
-                wanted = evaluated(gains, actions)
-                found = here.lacks(wanted, given)
-                if found is not None:
-                    return Assumption(CLOSED, False, str(found), found)
-        ahead = [(row, ((h, row),)) for row in here.rows]
-    return Assumption(CLOSED, True, "G holds the evaluations of Π")
 
 
 Vectors = dict[Vector, Given]  # With policies that attain them

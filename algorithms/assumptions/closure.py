@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 from ..classes import (
     FinitePolicyClass,
     FiniteValueClass,
+    PolicyClass,
     PolicyClassByLevel,
+    ValueClass,
     ValueClassByLevel,
 )
 from ..environments.protocol import Environment
@@ -35,7 +37,17 @@ from .checks import (
     VALUE,
     check_assumptions,
 )
-from .members import HiddenModel, Policies, Row, Values, Vector, best, evaluated
+from .members import (
+    Assumption,
+    Given,
+    HiddenModel,
+    Policies,
+    Row,
+    Values,
+    Vector,
+    best,
+    evaluated,
+)
 
 _GRID = 8  # Values are multiples of 1/8 of the largest allowed
 
@@ -282,6 +294,32 @@ def policy_class(
     table = np.zeros((len(rows), model.n_codes(h)), dtype=np.int64)
     table[:, model.codes(h)] = np.array(rows, dtype=np.int64)
     return FinitePolicyClass(table[rng.permutation(len(rows))], model.n_actions)
+
+
+CLOSED = "closed-under-evaluation"
+
+
+def evaluation_closed(
+    environment: Environment, values: ValueClass, policies: PolicyClass
+) -> Assumption:
+    """Check that G is closed under evaluation of the policies of Π."""
+    model = HiddenModel.of(environment)
+    if isinstance(model, str):
+        return Assumption(CLOSED, None, model)
+    ahead: list[tuple[Row, Given]] = [((), ())]
+    for h in range(model.horizon, 0, -1):
+        here, chosen = Values(model, values, h), Policies(model, policies, h)
+        if not here.kind == chosen.kind == "finite":
+            return Assumption(CLOSED, None, f"G_{h} or Π_{h} is not finite")
+        for row, given in ahead:
+            gains = model.gains(h, model.averages(h + 1, row))
+            for actions in chosen.rows:
+                wanted = evaluated(gains, actions)
+                found = here.lacks(wanted, given)
+                if found is not None:
+                    return Assumption(CLOSED, False, str(found), found)
+        ahead = [(row, ((h, row),)) for row in here.rows]
+    return Assumption(CLOSED, True, "G holds the evaluations of Π")
 
 
 def evaluation_closed_classes(

@@ -27,6 +27,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from operator import is_
 from typing import Any, Literal
 
 import numpy as np
@@ -287,7 +288,7 @@ class Recorder:
         last: tuple[Any, ...] = ()
         for point in self.points:
             # The same objects have the same value.
-            if not found or not all(map(_same, point.policies, last)):
+            if not found or not all(map(is_, point.policies, last)):
                 found.append(self._measure(point.policies, n, seed))
             else:
                 found.append(found[-1])
@@ -306,7 +307,3 @@ class Recorder:
         if truth.exact:
             return truth.policy_value(policies), None
         return truth.estimate_policy_value(policies, n, rng)
-
-
-def _same(one: object, other: object) -> bool:
-    return one is other

@@ -27,10 +27,13 @@ from ..exact.data import EmpiricalMeasure
 from . import (
     CscResult,
     Number,
+    group_costs,
+    group_costs_exactly,
     largest_group,
     magnitude,
     scaled_integers,
     summation_bound,
+    support,
 )
 from .csc import check_costs
 
@@ -150,14 +153,11 @@ class Problem:
         kinds = {data.observations.shape[1:] for data in self.data}
         if len(kinds) > 1:
             raise ValueError("sets: observations differ in kind")
-        stacked = np.concatenate([data.observations for data in self.data])
-        if stacked.ndim == 1:
-            distinct, where = np.unique(stacked, return_inverse=True)
-        else:  # feature vectors are not compared
-            distinct, where = stacked, np.arange(len(stacked))
+        every = np.concatenate([data.observations for data in self.data])
+        distinct, where = support(EmpiricalMeasure(every))
         self.measure = EmpiricalMeasure(distinct)
         ends = np.cumsum([len(data) for data in self.data])[:-1]
-        self.groups: list[NDArray[np.int64]] = np.split(where.reshape(-1), ends)
+        self.groups: list[NDArray[np.int64]] = np.split(where, ends)
 
     def __len__(self) -> int:
         return len(self.data)
@@ -235,17 +235,13 @@ class FloatTables:
         busiest = 0
         items = zip(problem.data, problem.costs, problem.groups, strict=True)
         for j, (data, costs, groups) in enumerate(items):
-            seen, inverse = np.unique(groups, return_inverse=True)
-            n = len(data)
-            walk = csr_matrix(
-                (data.probabilities, (inverse.reshape(-1), np.arange(n))),
-                shape=(len(seen), n),
-            )
-            table = walk @ np.asarray(costs, dtype=np.float64)
+            seen, inverse = support(EmpiricalMeasure(groups))
+            reals = np.asarray(costs, dtype=np.float64)
+            table = group_costs(inverse, len(seen), data, reals)
             indices.append((seen[:, None] * k + np.arange(k)).ravel())
             entries.append(table.ravel())
             lengths[j + 1] = table.size
-            busiest = max(busiest, largest_group(inverse.reshape(-1)))
+            busiest = max(busiest, largest_group(inverse))
         self._matrix = csr_matrix(
             (np.concatenate(entries), np.concatenate(indices), np.cumsum(lengths)),
             shape=(count, size * k),
@@ -287,13 +283,10 @@ class ExactTables:
         k = problem.n_actions
         items = zip(problem.data, problem.costs, problem.groups, strict=True)
         for data, costs, groups in items:
-            integers, unit = scaled_integers(costs)
-            seen, inverse = np.unique(groups, return_inverse=True)
-            table = np.zeros((len(seen), k), dtype=object)
-            weighted = data.weights.astype(object)[:, None] * integers
-            np.add.at(table, inverse.reshape(-1), weighted)
+            seen, inverse = support(EmpiricalMeasure(groups))
+            table, unit = group_costs_exactly(inverse, len(seen), data, costs)
             places = (seen[:, None] * k + np.arange(k)).ravel()
-            self._rows.append((places, table.ravel(), unit / data.total_weight))
+            self._rows.append((places, table.ravel(), unit))
         self.operations = sum(len(places) for places, _, _ in self._rows)
 
     def excess(self, actions: NDArray[np.int64]) -> NDArray[Any]:

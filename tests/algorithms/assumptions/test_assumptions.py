@@ -1,4 +1,7 @@
-"""The checkers of assumptions against their definitions; the Fact about them."""
+"""The assumptions' checkers on instances by hand; classes made to satisfy or violate.
+
+test_assumptions_by_hand.py has the checkers against the definitions.
+"""
 
 import itertools
 from fractions import Fraction
@@ -16,10 +19,11 @@ from olivine.algorithms.assumptions import (
     policy_value_completeness,
     value_realizability,
 )
-from olivine.algorithms.assumptions.checks import evaluation_closed
 from olivine.algorithms.assumptions.closure import (
     complete_classes,
+    evaluation_closed,
     evaluation_closed_classes,
+    violating_classes,
 )
 from olivine.algorithms.assumptions.members import HiddenModel
 from olivine.algorithms.classes import (
@@ -35,6 +39,8 @@ from olivine.algorithms.classes import (
 from olivine.algorithms.environments import from_lists, make, random_finite
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.claims.setting import separations, two_doors, value_complete_only
+
+from tests.support.refusals import refused
 
 PR, VR, PV, PC = NAMES
 HALF = Fraction(1, 2)
@@ -62,139 +68,9 @@ def environments(draw, horizon=2):
     )
 
 
-@st.composite
-def cases(draw, horizon=2):
-    """An environment with finite classes, often nearly complete."""
-    env = draw(environments(horizon))
-    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
-    kind = draw(st.sampled_from(["both", "policy-value", "policy"]))
-    values, policies = complete_classes(env, rng, kind, size=6)
-    if not draw(st.booleans()):
-        return env, values, policies
-    kept_values, kept_policies = [], []
-    for h in range(1, env.horizon + 1):
-        n = env.space(h).n_codes
-        members = [m.exact for m in values.at_level(h).members]
-        members += fractions(rng.integers(0, 2, (1, n)).tolist()).tolist()
-        chosen = rng.random(len(members)) < 0.8
-        chosen[int(rng.integers(len(members)))] = True
-        kept = [m for m, c in zip(members, chosen, strict=True) if c]
-        kept_values.append(FiniteValueClass(fractions(kept)))
-        table = policies.at_level(h).evaluate_all(np.arange(n))
-        table = np.vstack([table, rng.integers(env.n_actions, size=(1, n))])
-        chosen = rng.random(len(table)) < 0.7
-        chosen[int(rng.integers(len(table)))] = True
-        kept_policies.append(FinitePolicyClass(table[chosen], env.n_actions))
-    return env, ValueClassByLevel(kept_values), PolicyClassByLevel(kept_policies)
-
-
-class ByDefinition:
-    """The assumptions as they are written, through the environment's truth only."""
-
-    def __init__(self, env, values, policies):
-        self.env, self.truth, self.k = env, env.truth, env.n_actions
-        self.H = env.horizon
-        self.values = {
-            h: [m.exact for m in values.at_level(h).members]
-            for h in range(1, self.H + 1)
-        }
-        self.members = {h: policies.at_level(h).members for h in range(1, self.H + 1)}
-
-    def observations(self, h):
-        """(x, a path that leads to it), for every x that can be observed."""
-        for path in itertools.product(range(self.k), repeat=h - 1):
-            for x in np.flatnonzero(self.truth.observation_probabilities(path)):
-                yield int(x), path
-
-    def gains(self, h, later):
-        """{x: [E[r | x, a] + later(path∘a) for each a]}."""
-        found = {}
-        for x, path in self.observations(h):
-            ends = [(*path, a) for a in range(self.k)]
-            q = self.truth.q_values(h)[x]
-            found[x] = [
-                q[a] - self.truth.path_value(end) + later(end)
-                for a, end in enumerate(ends)
-            ]
-        return found
-
-    def has_policy(self, h, gains):
-        return any(
-            all(row[int(m(np.array([x]))[0])] == max(row) for x, row in gains.items())
-            for m in self.members[h]
-        )
-
-    def has_value(self, h, gains):
-        return any(
-            all(m[x] == max(row) for x, row in gains.items()) for m in self.values[h]
-        )
-
-    def optimal(self, h):
-        return self.gains(h, self.truth.path_value)
-
-    def policy_realizable(self):
-        return all(self.has_policy(h, self.optimal(h)) for h in range(1, self.H + 1))
-
-    def value_realizable(self):
-        return all(self.has_value(h, self.optimal(h)) for h in range(1, self.H + 1))
-
-    def policy_value_complete(self):
-        for h in range(1, self.H + 1):
-            ahead = self.values[h + 1] if h < self.H else [()]
-            for g in ahead:
-                table = fractions([g])[0] if h < self.H else None
-                gains = self.gains(h, lambda p, t=table: self.truth.expectation(p, t))
-                if not (self.has_policy(h, gains) and self.has_value(h, gains)):
-                    return False
-        return True
-
-    def policy_complete(self):
-        for h in range(1, self.H + 1):
-            levels = range(h + 1, self.H + 1)
-            for later in itertools.product(*(self.members[i] for i in levels)):
-                full = [self.members[i][0] for i in range(1, h + 1)] + list(later)
-
-                def value(path, full=full):
-                    if len(path) == self.H:
-                        return 0
-                    return self.truth.policy_path_value(path, full)
-
-                if not self.has_policy(h, self.gains(h, value)):
-                    return False
-        return True
-
-
-@given(cases())
-def test_checkers_agree_with_the_definitions(case) -> None:
-    found = check_assumptions(*case)
-    written = ByDefinition(*case)
-    assert found[PR].holds is written.policy_realizable()
-    assert found[VR].holds is written.value_realizable()
-    assert found[PV].holds is written.policy_value_complete()
-    assert found[PC].holds is written.policy_complete()
-    for name, assumption in found.items():
-        assert assumption.name == name
-        assert (assumption.counterexample is None) == assumption.holds
-
-
-@settings(max_examples=25, deadline=None)
-@given(cases(horizon=3))
-def test_the_fact_but_for_its_first_arrow(case) -> None:
-    holds = {name: a.holds for name, a in check_assumptions(*case).items()}
-    assert None not in holds.values()
-    if holds[PC]:
-        assert holds[PR]
-    if holds[PV]:
-        assert holds[PR]
-        assert holds[VR]
-
-
 def test_erratum_24_value_completeness_does_not_imply_policy_completeness() -> None:
     made = value_complete_only()
     case = made.environment, made.values, made.policies
-    written = ByDefinition(*case)
-    assert written.policy_value_complete()
-    assert not written.policy_complete()
     found = check_assumptions(*case)
     assert found[PV].holds is True
     example = found[PC].counterexample
@@ -216,13 +92,9 @@ def test_the_fact_with_closure_under_evaluation(env, seed) -> None:
 def test_eight_combinations() -> None:
     found = set()
     for name, made in separations().items():
-        case = made.environment, made.values, made.policies
-        checked = check_assumptions(*case)
+        checked = check_assumptions(made.environment, made.values, made.policies)
         assert {n for n, a in checked.items() if a.holds} == made.holds, name
         assert all(a.holds is not None for a in checked.values())
-        written = ByDefinition(*case)
-        assert written.policy_value_complete() is (PV in made.holds)
-        assert written.policy_complete() is (PC in made.holds)
         found.add(made.holds)
     assert len(found) == 8
 
@@ -457,3 +329,65 @@ def test_words_and_json() -> None:
         "nearest": 0,
         "given": {"2": [1, 0]},
     }
+
+
+ASKED = {"policy-value": (PR, VR, PV), "policy": (PR, VR, PC), "both": NAMES}
+
+
+@given(st.data())
+def test_complete_classes_are_complete(data) -> None:
+    env = random_finite(
+        np.random.default_rng(data.draw(st.integers(0, 10**6))),
+        states=data.draw(st.integers(1, 3)),
+        actions=data.draw(st.integers(1, 3)),
+        horizon=data.draw(st.integers(1, 3)),
+        observations=data.draw(st.integers(1, 2)),
+        denominator=data.draw(st.sampled_from([1, 12])),
+        distinct=False,
+    )
+    kind = data.draw(st.sampled_from(sorted(ASKED)))
+    size = data.draw(st.sampled_from([1, 2, 7, 30]))
+    classes = complete_classes(env, np.random.default_rng(0), kind, size=size)
+    found = check_assumptions(env, *classes, ASKED[kind])
+    assert {n: a.holds for n, a in found.items()} == dict.fromkeys(ASKED[kind], True)
+    for family in classes:
+        assert all(1 <= len(c) <= size for c in family.classes)
+    again = complete_classes(env, np.random.default_rng(0), kind, size=size)
+    for h in range(1, env.horizon + 1):
+        codes = np.arange(env.space(h).n_codes)
+        for one, other in zip(classes, again, strict=True):
+            first = one.at_level(h).evaluate_all(codes)
+            assert np.array_equal(first, other.at_level(h).evaluate_all(codes))
+
+
+def test_there_is_something_to_learn() -> None:
+    env = make("random-finite", 0, states=3, actions=3, horizon=3)
+    for kind in ASKED:
+        values, policies = complete_classes(env, np.random.default_rng(0), kind)
+        for h in (2, 3):
+            assert len(values.at_level(h)) > 8
+            assert len(policies.at_level(h)) > 2
+
+
+@pytest.mark.parametrize("name", [*NAMES, CLIPPED])
+@pytest.mark.parametrize("env", ["random-finite", "tabular"])
+def test_violating_classes(name, env) -> None:
+    made = make(env, 1, states=2, actions=2, horizon=3)
+    classes = violating_classes(made, np.random.default_rng(0), name, size=16)
+    found = check_assumptions(made, *classes, [*NAMES, CLIPPED])
+    assert found[name].holds is False
+    if name not in (PR, VR):
+        assert found[PR].holds is True
+        assert found[VR].holds is True
+
+
+def test_refusals() -> None:
+    env, rng = (
+        make("tabular", 0, states=1, actions=1, horizon=1),
+        np.random.default_rng(0),
+    )
+    refused("kind: 'value'", complete_classes, env, rng, "value")
+    refused("size", complete_classes, env, rng, size=0)
+    refused("not finite", complete_classes, make("lock", 0), rng)
+    refused("violate: 'complete'", violating_classes, env, rng, "complete")
+    refused("no classes found", violating_classes, env, rng, PC)

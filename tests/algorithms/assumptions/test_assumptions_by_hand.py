@@ -12,12 +12,8 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from olivine.algorithms.assumptions.checks import (
-    CLIPPED,
-    NAMES,
-    check_assumptions,
-    evaluation_closed,
-)
+from olivine.algorithms.assumptions.checks import CLIPPED, NAMES, check_assumptions
+from olivine.algorithms.assumptions.closure import evaluation_closed
 from olivine.algorithms.classes import (
     FinitePolicyClass,
     FiniteValueClass,
@@ -249,14 +245,20 @@ def as_classes(process, values, policies):
 
 @given(st.integers(0, 10**9))
 def test_checkers_and_counterexamples(seed) -> None:
-    rnd = random.Random(seed)
+    for part in range(4):
+        judge(random.Random(f"{seed} {part}"))
+
+
+def judge(rnd) -> None:
     process = Process(rnd)
     values, policies = draw_classes(rnd, process)
     env, classes = process.environment(), as_classes(process, values, policies)
     written = Definitions(process, values, policies)
     found = check_assumptions(env, *classes, [*NAMES, CLIPPED])
     for name, assumption in found.items():
+        assert assumption.name == name
         assert assumption.holds is written.holds(name), name
+        assert (assumption.counterexample is None) == assumption.holds
         if not assumption.holds:
             assert written.is_counterexample(name, assumption.counterexample)
     closed = evaluation_closed(env, *classes).holds

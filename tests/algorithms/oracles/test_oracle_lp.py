@@ -38,18 +38,23 @@ def expectation(codes, weights=None):
     return Functional.expectation(EmpiricalMeasure(codes, weights=weights))
 
 
+def accuracies(epsilon):
+    return {"epsilon_sub": epsilon, "epsilon_feas": epsilon}
+
+
+def solved(problem, values=None, epsilon=1e-9, **more):
+    """The answer to a drawn program, over its tabular class or another one."""
+    if values is None:
+        values = TabularValueClass(problem.n_observations)
+    given = {"maximise": problem.maximise} | accuracies(epsilon) | more
+    return lp(values, problem.objective, problem.constraints, **given)
+
+
 @given(lp_problems(max_observations=6, max_constraints=6))
 @settings(max_examples=500)
 def test_the_three_implementations_agree(problem):
-    exact = lp(
-        TabularValueClass(problem.n_observations),
-        problem.objective,
-        problem.constraints,
-        maximise=problem.maximise,
-        epsilon_sub=1e-30,
-        epsilon_feas=1e-30,
-    )
-    fast = verify_lp(lp, problem, epsilon_sub=1e-6, epsilon_feas=1e-6, reference=exact)
+    exact = solved(problem, epsilon=1e-30)
+    fast = verify_lp(lp, problem, reference=exact, **accuracies(1e-6))
     assert fast.honoured
     slow = verify_lp(
         ellipsoid_lp, problem, epsilon_sub=0.05, epsilon_feas=0.02, reference=exact
@@ -61,29 +66,10 @@ def test_the_three_implementations_agree(problem):
 @given(lp_problems(max_observations=3))
 def test_tabular_against_a_grid_of_values(problem):
     """No point of a grid beats the optimum; the feasible ones refute INFEASIBLE."""
-    found = lp(
-        TabularValueClass(problem.n_observations),
-        problem.objective,
-        problem.constraints,
-        maximise=problem.maximise,
-        epsilon_sub=1e-9,
-        epsilon_feas=1e-9,
-    )
-    grid = list(
-        itertools.product(
-            map(Fraction, [0, "1/4", "1/2", "3/4", 1]), repeat=problem.n_observations
-        )
-    )
-    members = FiniteValueClass(np.array(grid, dtype=object))
-    best = lp(
-        members,
-        problem.objective,
-        problem.constraints,
-        maximise=problem.maximise,
-        epsilon_sub=1e-9,
-        epsilon_feas=1e-9,
-        exact=True,
-    )
+    found = solved(problem)
+    quarters = map(Fraction, [0, "1/4", "1/2", "3/4", 1])
+    grid = list(itertools.product(quarters, repeat=problem.n_observations))
+    best = solved(problem, FiniteValueClass(np.array(grid, dtype=object)), exact=True)
     if best.feasible:
         assert found.feasible
         gain = best.exact_value - Fraction(found.value)
@@ -99,10 +85,10 @@ def test_finite_class_is_enumerated(problem, data):
     members = FiniteValueClass(
         np.array(data.draw(st.lists(table, min_size=1, max_size=5)), dtype=object)
     )
-    accuracies = {"epsilon_sub": 1e-9, "epsilon_feas": 1e-9}
-    arguments = (members, problem.objective, problem.constraints)
-    exact = lp(*arguments, maximise=problem.maximise, exact=True, **accuracies)
-    fast = verify_lp(lp, problem, value_class=members, reference=exact, **accuracies)
+    exact = solved(problem, members, exact=True)
+    fast = verify_lp(
+        lp, problem, value_class=members, reference=exact, **accuracies(1e-9)
+    )
     assert fast.honoured
     assert fast.feasible or not exact.feasible  # else infeasible by a hair
     feasible = [m for m in members.members if meets(m, problem.constraints)]
@@ -128,26 +114,12 @@ def meets(member, constraints):
 def test_linear_class(problem, seed):
     rng = np.random.default_rng(seed)
     features = rng.integers(0, 3, (problem.n_observations, 2)) / 2
-    accuracies = {"epsilon_sub": 1e-6, "epsilon_feas": 1e-6}
     for values in (
         LinearValueClass(features, bound=2.0),
         LinearValueClass(lambda x: features[x], bound=2.0, dimension=2),
     ):
-        result = lp(
-            values,
-            problem.objective,
-            problem.constraints,
-            maximise=problem.maximise,
-            exact=True,
-            **accuracies,
-        )
-        fast = lp(
-            values,
-            problem.objective,
-            problem.constraints,
-            maximise=problem.maximise,
-            **accuracies,
-        )
+        result = solved(problem, values, 1e-6, exact=True)
+        fast = solved(problem, values, 1e-6)
         assert fast.honoured
         if not fast.feasible:
             assert not result.feasible
@@ -164,23 +136,21 @@ def test_linear_class(problem, seed):
 
 def test_one_hot_features_make_linear_values_tabular():
     problem = random_lp(np.random.default_rng(0), 8, 3)
-    accuracies = {"epsilon_sub": 1e-7, "epsilon_feas": 1e-7}
-    arguments = (problem.objective, problem.constraints)
-    linear = lp(LinearValueClass(np.eye(8), bound=1.0), *arguments, **accuracies)
-    tabular = lp(TabularValueClass(8), *arguments, **accuracies)
+    linear = solved(problem, LinearValueClass(np.eye(8), bound=1.0), 1e-7)
+    tabular = solved(problem, epsilon=1e-7)
     assert np.isclose(linear.value, tabular.value, atol=3e-7)
 
 
 def test_linear_values_keep_their_range_at_all_observations_so_far():
     values = LinearValueClass(1, bound=10.0)
-    accuracies = {"epsilon_sub": 1e-6, "epsilon_feas": 1e-6}
+    at = accuracies(1e-6)
     here, far = Functional([[1.0]], [1.0]), Functional([[4.0]], [1.0])
     program = ValueProgram(values)
-    assert program.optimise(here, **accuracies).value == pytest.approx(1)
-    assert program.optimise(far, **accuracies).value == pytest.approx(1)
+    assert program.optimise(here, **at).value == pytest.approx(1)
+    assert program.optimise(far, **at).value == pytest.approx(1)
     # Now 4θ ≤ 1 as well: the class is that of the data seen.
-    assert program.optimise(here, **accuracies).value == pytest.approx(0.25)
-    exact = program.optimise(here, exact=True, **accuracies)
+    assert program.optimise(here, **at).value == pytest.approx(0.25)
+    exact = program.optimise(here, exact=True, **at)
     assert exact.exact_value == Fraction(1, 4)
     assert exact.function.exact == (Fraction(1, 4),)
 
@@ -214,11 +184,11 @@ def test_accuracies_and_coefficients_below_the_engines_count():
 def test_infeasible_is_decided_in_floats_or_rationals():
     seen = expectation([0, 1])
     program = ValueProgram(TabularValueClass(2), [Constraint(seen, upper=0.4)])
-    accuracies = {"epsilon_sub": 1e-6, "epsilon_feas": 1e-6}
-    assert program.optimise(seen, **accuracies).value == pytest.approx(0.4)
+    at = accuracies(1e-6)
+    assert program.optimise(seen, **at).value == pytest.approx(0.4)
     program.add(Constraint(seen, lower=0.5))
     for exact in (False, True):
-        result = program.optimise(seen, exact=exact, **accuracies)
+        result = program.optimise(seen, exact=exact, **at)
         assert result.status is LpStatus.INFEASIBLE
         assert result.function is None
         assert result.value is None
@@ -249,14 +219,12 @@ def test_a_session_agrees_with_fresh_programs_and_keeps_the_engine(monkeypatch):
     monkeypatch.setattr(lp_polyhedral, "ArrayLp", Counting)
     problem = random_lp(np.random.default_rng(3), 12, 6)
     session = ValueProgram(TabularValueClass(12))
-    accuracies = {"epsilon_sub": 1e-7, "epsilon_feas": 1e-7}
+    at = accuracies(1e-7)
     values = []
     for constraint in problem.constraints:
         session.add(constraint)
         for maximise in (True, False):
-            result = session.optimise(
-                problem.objective, maximise=maximise, **accuracies
-            )
+            result = session.optimise(problem.objective, maximise=maximise, **at)
             values.append(result.value)
     assert len(opened) == 1
     for i, value in enumerate(values):
@@ -265,11 +233,11 @@ def test_a_session_agrees_with_fresh_programs_and_keeps_the_engine(monkeypatch):
             problem.objective,
             problem.constraints[: i // 2 + 1],
             maximise=i % 2 == 0,
-            **accuracies,
+            **at,
         )
         assert fresh.value == pytest.approx(value, abs=3e-7)
     exact = [
-        session.optimise(problem.objective, exact=True, **accuracies).exact_value
+        session.optimise(problem.objective, exact=True, **at).exact_value
         for _ in range(2)
     ]
     assert exact[0] == exact[1]
@@ -282,13 +250,7 @@ def test_the_cube_of_good_answers_is_one():
         problem = random_lp(rng, 4, 2)
         rows = np.array([c.functional.coefficients for c in problem.constraints])
         objective = problem.objective.coefficients
-        best = lp(
-            TabularValueClass(4),
-            problem.objective,
-            problem.constraints,
-            epsilon_sub=1e-9,
-            epsilon_feas=1e-9,
-        )
+        best = solved(problem)
         side = cube_side(rows, objective, 0.03, 0.02)
         for corner in itertools.product((0.0, 1.0), repeat=4):
             point = (1 - side) * best.function.values + side * np.array(corner)
@@ -354,18 +316,18 @@ def test_ellipsoid_ends_without_a_function_where_there_is_none():
 def test_kernel_ball_in_closed_form():
     ball = KernelBall(identity_kernel)
     objective = Functional([0, 1, 0], [1.0, -2.0, 2.0])
-    accuracies = {"epsilon_sub": 1e-9, "epsilon_feas": 1e-9}
-    best = lp(ball, objective, **accuracies)
+    at = accuracies(1e-9)
+    best = lp(ball, objective, **at)
     # Over 1/2 + f/2 with ‖f‖ ≤ 1 in R^2: (3 - 2)/2 + ‖(3, -2)‖/2.
     assert best.value == pytest.approx(0.5 + 13**0.5 / 2)
     assert best.honoured
     assert objective(best.function) == pytest.approx(best.value)
-    worst = lp(ball, objective, maximise=False, **accuracies)
+    worst = lp(ball, objective, maximise=False, **at)
     assert worst.value == pytest.approx(0.5 - 13**0.5 / 2)
-    assert lp(ball, Functional([0, 0], [1.0, -1.0]), **accuracies).value == 0
+    assert lp(ball, Functional([0, 0], [1.0, -1.0]), **at).value == 0
     with pytest.raises(ValueError, match="objectives only"):
-        lp(ball, objective, [Constraint(objective, upper=1)], **accuracies)
-    refused("irrational", lp, ball, objective, exact=True, **accuracies)
+        lp(ball, objective, [Constraint(objective, upper=1)], **at)
+    refused("irrational", lp, ball, objective, exact=True, **at)
 
 
 def test_a_kernel_function_stays_in_its_ball_where_rounding_is_as_large():
@@ -386,7 +348,7 @@ def test_a_kernel_function_stays_in_its_ball_where_rounding_is_as_large():
 
 def test_members_are_compared_in_rationals_in_both_directions():
     members = FiniteValueClass([[0.25, 0.5], [0.75, 0.125], [0.5, 1.0]])
-    accuracies = {"epsilon_sub": 1e-6, "epsilon_feas": 1e-6, "exact": True}
+    at = accuracies(1e-6) | {"exact": True}
     objective, first = Functional([0, 1], [1, -2]), Functional([0], [1.0])
     inside = [Constraint(first, upper=0.6)]
     for maximise, constraints, wanted in (
@@ -395,9 +357,9 @@ def test_members_are_compared_in_rationals_in_both_directions():
         (True, inside, Fraction(-3, 4)),
         (False, inside, Fraction(-3, 2)),
     ):
-        found = lp(members, objective, constraints, maximise=maximise, **accuracies)
+        found = lp(members, objective, constraints, maximise=maximise, **at)
         assert found.exact_value == wanted
-    assert not lp(members, objective, [Constraint(first, upper=0.1)], **accuracies)\
+    assert not lp(members, objective, [Constraint(first, upper=0.1)], **at)\
         .feasible  # fmt: skip
 
 
@@ -423,17 +385,17 @@ def test_the_ellipsoid_and_bad_classes():
 
 
 def test_past_the_last_level_every_value_is_zero():
-    accuracies = {"epsilon_sub": 1e-9, "epsilon_feas": 1e-9}
+    at = accuracies(1e-9)
     objective = expectation([0, 7])
     levels = ValueClassByLevel.stationary(TabularValueClass(9), 2)
     for values in (zero_class(), levels.at_level(3)):
-        assert lp(values, objective, **accuracies).value == 0
+        assert lp(values, objective, **at).value == 0
     must = Constraint(objective, lower=0.5)
-    assert not lp(zero_class(), objective, [must], **accuracies).feasible
+    assert not lp(zero_class(), objective, [must], **at).feasible
     ended = EmpiricalMeasure([0, 0], next_observations=[END, 3])
     following = Functional.expectation(ended, field="next_observations")
     assert len(following) == 1
-    assert lp(levels.at_level(2), following, **accuracies).value == 0.5
+    assert lp(levels.at_level(2), following, **at).value == 0.5
 
 
 def test_differences_of_expectations_are_exact():
@@ -448,18 +410,16 @@ def test_differences_of_expectations_are_exact():
 
 
 def test_empty_functionals_and_no_constraints():
-    accuracies = {"epsilon_sub": 1e-9, "epsilon_feas": 1e-9}
+    at = accuracies(1e-9)
     nothing = Functional([], [])
     for values in (
         TabularValueClass(2),
         FiniteValueClass([[0.5, 0.5]]),
         LinearValueClass(np.eye(2), bound=1.0),
     ):
-        assert lp(values, nothing, **accuracies).value == 0
-        assert not lp(
-            values, nothing, [Constraint(nothing, lower=1)], **accuracies
-        ).feasible
-    assert ellipsoid_lp(TabularValueClass(2), nothing, **accuracies).value == 0
+        assert lp(values, nothing, **at).value == 0
+        assert not lp(values, nothing, [Constraint(nothing, lower=1)], **at).feasible
+    assert ellipsoid_lp(TabularValueClass(2), nothing, **at).value == 0
 
 
 @with_rows(
@@ -488,10 +448,10 @@ def test_bad_functionals_are_named(make, message):
 def test_bad_programs_are_named(oracle):
     good = Functional([0], [1.0])
     outside = Functional([0, 5], [1.0, 1.0])
-    accuracies = {"epsilon_sub": 0.1, "epsilon_feas": 0.1}
+    at = accuracies(0.1)
     values = TabularValueClass(2)
-    refused("objective, row 1: outside", oracle, values, outside, **accuracies)
+    refused("objective, row 1: outside", oracle, values, outside, **at)
     with pytest.raises(ValueError, match="observations, row 1: outside"):
-        oracle(values, good, [Constraint(outside, upper=1)], **accuracies)
-    for name in accuracies:
-        refused(name, oracle, values, good, **{**accuracies, name: 0.0})
+        oracle(values, good, [Constraint(outside, upper=1)], **at)
+    for name in at:
+        refused(name, oracle, values, good, **{**at, name: 0.0})
