@@ -270,9 +270,9 @@ def _run(
 ) -> LearningResult:
     sizes = env.max_states, env.n_actions, env.horizon, len(functions)
     parameters = LsveeTheorem(_EPSILON, _DELTA, *sizes)
-    monitors = LsveeMonitors(Problem(env, functions), parameters)
-    rng, given = np.random.default_rng([seed, 2]), (env, functions, parameters)
-    return samples.monitored_run(lsvee, given, monitors, rng, more)
+    made, monitors = Problem(env, functions), LsveeMonitors
+    run = samples.monitored(lsvee, made, parameters, monitors, seed, observers=more)
+    return run.result
 
 
 @samples.made_once

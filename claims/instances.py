@@ -245,12 +245,12 @@ def sacrificed(
     parameters = PracticalParameters(
         0.2, 0.1, 2, 2, 3, n_train=2000, eps_stat=0.001, slack=0.05
     )
-    environment = made.environment
-    run = LocalValues(Problem(environment, made.values, made.policies), parameters, rng)
+    run = LocalValues(made, parameters, rng)
 
     def learn(path: tuple[int, ...], value: Fraction, *futures: Fraction) -> None:
         rules: list[Any] = [*path, "uniform"]
-        data = environment.draw(rules, parameters.n_train, rng, successors=False)
+        draws = parameters.n_train
+        data = made.environment.draw(rules, draws, rng, successors=False)
         run.datasets[1].append(Triple(path, data, value, futures))
 
     for _ in range(copies):
@@ -312,8 +312,7 @@ def outvoted(copies: int = 100) -> Outvoted:
     parameters = TwoSamplePracticalParameters(
         0.2, 0.1, 2, 2, 2, tau=0.01, tau_V=accuracy, tau_L=0.01
     )
-    problem = Problem(made.environment, made.values, made.policies)
-    run = TwoSampleLearner(problem, parameters, np.random.default_rng(0))
+    run = TwoSampleLearner(made, parameters, np.random.default_rng(0))
     # K P_D(a) r = 1/2 ± 0.99 τ_V.
     biased = EmpiricalMeasure(
         [0, 0], actions=[0, 1], rewards=[HALF, HALF], weights=[49901, 50099]

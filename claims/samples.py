@@ -170,11 +170,10 @@ def monitored(
     **options: Any,
 ) -> Run[_Parameters]:
     """Run an algorithm on an instance, as `monitored_run`; keep events of a type."""
-    arguments = *parts(made), parameters
     events: list[Any] = []
     watch = [*observers, lambda e: events.append(e) if isinstance(e, kept) else None]
-    review = monitors(Problem(*parts(made)), parameters)
-    rng = np.random.default_rng([seed, 2])
+    review, rng = monitors(made, parameters), np.random.default_rng([seed, 2])
+    arguments = *made.arguments, parameters
     found = monitored_run(learn, arguments, review, rng, watch, **options)
     return Run(made, parameters, found, tuple(events))
 
