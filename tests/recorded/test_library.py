@@ -13,6 +13,7 @@ from olivine.algorithms.oracles.csc import csc
 from olivine.algorithms.oracles.least_squares import least_squares
 from olivine.algorithms.oracles.lp import Constraint, Functional, lp, mean_discrepancy
 from olivine.algorithms.oracles.multi import METHODS, ClassificationSet, multi
+from olivine.claims import samples
 
 from tests.support.depth import with_rows
 from tests.support.recorded import recorded
@@ -124,3 +125,12 @@ def test_assumptions(name) -> None:
         checked = olivine.check_assumptions(env, *made)
         found = {k: a.to_json() for k, a in checked.items()}
         recorded("library", f"assumptions {name} {kind}", found)
+
+
+def test_formulas_that_claims_go_through() -> None:
+    """Tests of the claims themselves take the first few only."""
+    found = [
+        [f.n_variables, list(map(list, f.clauses())), f.weights]
+        for f in samples.formulas(3, 14)
+    ]
+    recorded("library", "formulas of claims", {"formulas": found})
