@@ -15,12 +15,11 @@ from fractions import Fraction
 from functools import partial
 
 import numpy as np
-from olivine.algorithms.olive_program.enumeration import (
+from olivine.algorithms.olive_program.model import policy_optimum, program_model
+from olivine.algorithms.olive_program.optimisers import (
     enumerate_policies,
     policy_choices,
-    policy_optimum,
 )
-from olivine.algorithms.olive_program.model import program_model
 from olivine.algorithms.olive_program.program import OliveProgram, Pair
 from olivine.reduction.family.family import Family
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.exact.multinomial import RecordedSeed
-from olivine.algorithms.olive.environments import TabularEnvironment
+from olivine.algorithms.olive.run import TabularEnvironment
 from olivine.algorithms.olive_program.optimisers import LeastTolerance, least_tolerance
 from olivine.algorithms.olive_program.sampled_program import (
     SampledConstraint,

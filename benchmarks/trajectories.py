@@ -15,7 +15,7 @@ import math
 from pathlib import Path
 
 import numpy as np
-from olivine.algorithms.baselines.parameters import theorem_parameters as baseline
+from olivine.algorithms.baselines import theorem_parameters as baseline
 from olivine.algorithms.global_policy import GlobalPolicyTheoremParameters
 from olivine.algorithms.lsvee import LsveeTheorem
 from olivine.algorithms.olive.parameters import trajectory_bound as olive_bound

@@ -25,19 +25,16 @@ from ..algorithms.barriers.backup import (
     A,
     B,
     BackupBarrier,
-    exact_fair_tail,
-    failure_probability,
-    slud_bound,
-)
-from ..algorithms.barriers.backup_runs import (
     absolute,
     clopper_pearson,
+    exact_fair_tail,
+    failure_probability,
     replay,
     run_valor,
     simulate,
+    slud_bound,
 )
-from ..algorithms.barriers.exact import Surd
-from ..algorithms.barriers.square_loss import ALWAYS_B, OPTIMAL, SquareLossBarrier
+from ..algorithms.barriers.square_loss import ALWAYS_B, OPTIMAL, SquareLossBarrier, Surd
 from ..algorithms.classes import TabularValueClass, ValueClassByLevel
 from ..algorithms.classes.finite import TabularPolicy
 from . import EXACT, STATISTICAL, Evidence, Refuted, claim, claims_of

@@ -10,17 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.baselines.backwards import backup, fqi, psdp
-from ..algorithms.baselines.parameters import (
+from ..algorithms.baselines import BaselineMonitors
+from ..algorithms.baselines.backwards import (
     BACKUP,
     FQI,
     PSDP,
+    backup,
+    fqi,
     practical_parameters,
-    rmax_theorem,
+    psdp,
     theorem_parameters,
 )
-from ..algorithms.baselines.review import BaselineMonitors
-from ..algorithms.baselines.rmax import Decoding, rmax
+from ..algorithms.baselines.rmax import Decoding, rmax, rmax_theorem
 from ..algorithms.classes import TabularPolicy
 from ..algorithms.classes.q_functions import FiniteQClass
 from ..algorithms.environments import from_lists, make
@@ -33,9 +34,9 @@ from ..algorithms.learning.draw_classes import (
 )
 from ..algorithms.learning.events import Observer
 from ..algorithms.learning.problem import LearningResult, Problem
+from ..algorithms.lsvee import LsveeMonitors, optimal_q
 from ..algorithms.lsvee.algorithm import Elimination, lsvee
 from ..algorithms.lsvee.parameters import LsveeTheorem
-from ..algorithms.lsvee.review import LsveeMonitors, optimal_q
 from ..algorithms.valor.algorithm import valor
 from ..algorithms.valor.parameters import PracticalParameters, TheoremParameters
 from . import (

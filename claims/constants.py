@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.baselines.parameters import (
+from ..algorithms.baselines.backwards import (
     BACKUP,
     FQI,
     PSDP,
     BatchParameters,
-    rmax_theorem,
     theorem_parameters,
 )
+from ..algorithms.baselines.rmax import rmax_theorem
 from ..algorithms.classes import (
     FiniteValueClass,
     TabularPolicyClass,

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..algorithms.mdp.planning import Distribution, Pair
 from ..algorithms.mdp.tabular import TabularMDP
-from ..algorithms.olive_program.enumeration import enumerate_policies
+from ..algorithms.olive_program.optimisers import enumerate_policies
 from ..algorithms.olive_program.program import OliveProgram
 from ..reduction.family.family import Family, Variant
 from ..reduction.formula.formula import Formula

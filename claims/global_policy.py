@@ -16,6 +16,7 @@ import numpy as np
 from ..algorithms.assumptions import check_assumptions, complete_classes
 from ..algorithms.classes import FinitePolicyClass, PolicyClassByLevel
 from ..algorithms.environments import make
+from ..algorithms.global_policy import GlobalPolicyMonitors
 from ..algorithms.global_policy.algorithm import (
     Comparison,
     LearnedTest,
@@ -27,7 +28,6 @@ from ..algorithms.global_policy.parameters import (
     GlobalPolicyParameters,
     GlobalPolicyTheoremParameters,
 )
-from ..algorithms.global_policy.review import GlobalPolicyMonitors
 from ..algorithms.learning.draw_classes import make_classes
 from ..algorithms.learning.events import Path
 from ..algorithms.learning.parameters import Version

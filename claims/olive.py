@@ -22,8 +22,7 @@ from ..algorithms.learning.problem import LearningResult
 from ..algorithms.learning.registry import Task
 from ..algorithms.mdp.planning import Distribution
 from ..algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
-from ..algorithms.olive.environments import LayeredEnvironment, TabularEnvironment
-from ..algorithms.olive.learning import run
+from ..algorithms.olive import run
 from ..algorithms.olive.parameters import (
     rounds_of_a_level,
     tabular_log_size,
@@ -31,7 +30,7 @@ from ..algorithms.olive.parameters import (
     trajectory_bound,
 )
 from ..algorithms.olive.review import TrueErrors
-from ..algorithms.olive.run import olive_sampled
+from ..algorithms.olive.run import LayeredEnvironment, TabularEnvironment, olive_sampled
 from ..algorithms.olive_program.optimisers import BranchAndBound
 from ..algorithms.olive_program.program import OliveProgram
 from ..algorithms.olive_program.rounds import olive_exact

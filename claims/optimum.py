@@ -12,11 +12,8 @@ from fractions import Fraction
 import numpy as np
 
 from ..algorithms.mdp.planning import Pair
-from ..algorithms.olive_program.enumeration import (
-    enumerate_policies,
-    policy_choices,
-    policy_optimum,
-)
+from ..algorithms.olive_program.model import policy_optimum
+from ..algorithms.olive_program.optimisers import enumerate_policies, policy_choices
 from ..algorithms.olive_program.program import OliveProgram
 from ..reduction.family.family import Family, Variant
 from ..reduction.family.variants import Parameters, default_penalty, without_sides

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.mdp.tabular import TabularMDP
-from ..algorithms.olive.environments import TabularEnvironment
 from ..algorithms.olive.parameters import tabular_log_size, theorem_parameters
-from ..algorithms.olive.run import olive_sampled
-from ..algorithms.olive_program.enumeration import enumerate_policies
+from ..algorithms.olive.run import TabularEnvironment, olive_sampled
+from ..algorithms.olive_program.optimisers import enumerate_policies
 from ..algorithms.olive_program.program import OliveProgram, two_action_program
 from ..algorithms.olive_program.tiebreak import SolverTiebreak
 from ..algorithms.oracles.ledger import Tally, conversions_count, wrapped

@@ -14,9 +14,13 @@ from numpy.typing import NDArray
 
 from ..algorithms.mdp.planning import Distribution, Pair, state_distributions
 from ..algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
-from ..algorithms.olive_program.enumeration import enumerate_policies, policy_optimum
-from ..algorithms.olive_program.pair_model import distinct_actions
-from ..algorithms.olive_program.program import OliveProgram, average_bellman_errors
+from ..algorithms.olive_program.model import policy_optimum
+from ..algorithms.olive_program.optimisers import enumerate_policies
+from ..algorithms.olive_program.program import (
+    OliveProgram,
+    average_bellman_errors,
+    distinct_actions,
+)
 from ..algorithms.olive_program.tiebreak import benign_rounds
 from ..reduction.family.family import Family, Variant
 from ..reduction.family.variants import without_sides

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..algorithms.mdp.planning import Pair
-from ..algorithms.olive_program.enumeration import policy_optimum
+from ..algorithms.olive_program.model import policy_optimum
 from ..algorithms.olive_program.optimisers import BranchAndBound
 from ..algorithms.olive_program.program import OliveProgram, two_action_program
 from ..algorithms.olive_program.rounds import ExactWorld, run_rounds

@@ -30,6 +30,7 @@ from ..algorithms.learning.monitors import largest_value_deviation, value_differ
 from ..algorithms.learning.problem import LearningResult, Problem
 from ..algorithms.oracles.ledger import unguard
 from ..algorithms.oracles.lp import mean_discrepancy
+from ..algorithms.two_sample import TwoSampleMonitors
 from ..algorithms.two_sample.algorithm import Visit, two_sample
 from ..algorithms.two_sample.deviations import (
     differences,
@@ -40,7 +41,6 @@ from ..algorithms.two_sample.parameters import (
     TwoSampleParameters,
     TwoSampleTheoremParameters,
 )
-from ..algorithms.two_sample.review import TwoSampleMonitors
 from ..algorithms.valor import valor
 from ..algorithms.valor.parameters import TheoremParameters
 from . import EXACT, MONITORED, Evidence, Refuted, claim, claims_of, samples

@@ -24,6 +24,7 @@ from ..algorithms.learning.draw_classes import ClassKind, make_classes
 from ..algorithms.learning.events import Triple
 from ..algorithms.learning.problem import LearningResult, Problem
 from ..algorithms.oracles.ledger import unguard
+from ..algorithms.valor import ValorMonitors
 from ..algorithms.valor.algorithm import (
     constrained_step,
     pooled_step,
@@ -36,7 +37,6 @@ from ..algorithms.valor.parameters import (
     PracticalParameters,
     TheoremParameters,
 )
-from ..algorithms.valor.review import ValorMonitors
 from . import EXACT, MONITORED, Evidence, Refuted, claim, claims_of, samples
 from .instances import (
     HALF,

@@ -12,9 +12,8 @@ from olivine.algorithms.environments import from_lists
 from olivine.algorithms.learning.draw_classes import make_classes
 from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.learning.problem import Problem
-from olivine.algorithms.valor import valor
+from olivine.algorithms.valor import ValorMonitors, valor
 from olivine.algorithms.valor.parameters import TheoremParameters
-from olivine.algorithms.valor.review import ValorMonitors
 
 HALF = Fraction(1, 2)
 

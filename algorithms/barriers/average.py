@@ -31,23 +31,23 @@ from ..classes import (
     PolicyClassByLevel,
     ValueClassByLevel,
 )
-from ..classes.protocols import PolicyClass, ValueClass
+from ..classes.protocols import PolicyClass, ValueClass, action_weights
 from ..environments import from_lists
-from ..environments.finite import FiniteEnvironment, backed_up
+from ..environments.finite import FiniteEnvironment, backed_up, occupancies
 from ..environments.finite_model import FiniteModel
+from ..exact.arrays import object_array
+from ..exact.data import EmpiricalMeasure
 from ..learning.problem import Problem
 from ..mdp.planning import Pair
-from ..olive.environments import LayeredEnvironment
-from ..olive.finite_pairs import FinitePairs
 from ..olive.parameters import theorem_parameters
-from ..olive.run import olive_sampled
+from ..olive.run import LayeredEnvironment, olive_sampled
+from ..olive_program.sampled_program import FinitePairs
 from ..oracles import Constraint, Functional
 from ..oracles.csc import csc
 from ..oracles.ledger import Ledger
 from ..oracles.lp import ValueProgram
 from ..valor.algorithm import valor
 from ..valor.parameters import PracticalParameters
-from .exact import Distribution, chosen_actions, measure, pooled, roll_in, uniform
 
 A, B = 0, 1
 HALF = Fraction(1, 2)
@@ -129,6 +129,53 @@ class AverageBarrier:
 def balanced_policies(m: int) -> int:
     """C(m, m/2) for an even m, 0 for an odd one."""
     return 0 if m % 2 else math.comb(m, m // 2)
+
+
+Distribution = tuple[Fraction, ...]  # probability of each code of a level
+
+
+def roll_in(model: FiniteModel, policies: Sequence[Any]) -> list[Distribution]:
+    """Distribution of the observation of each level under policies, by code."""
+    return [
+        tuple(
+            states[s]
+            * Fraction(int(level.emissions[s, x]), int(level.emission_totals[s]))
+            for x, s in enumerate(level.state_of_code)
+        )
+        for level, states in zip(
+            model.levels, occupancies(model, policies), strict=True
+        )
+    ]
+
+
+def chosen_actions(policy: Any, n_codes: int, n_actions: int) -> NDArray[np.int64]:
+    """Ask a deterministic policy at each code; actions, shape (n_codes,)."""
+    weights = action_weights(policy, np.arange(n_codes), n_actions)
+    return np.asarray(weights.argmax(axis=1), dtype=np.int64)
+
+
+def measure(distribution: Distribution) -> EmpiricalMeasure:
+    """Exact probabilities as integer weights."""
+    unit = math.lcm(*(p.denominator for p in distribution))
+    codes = [x for x, p in enumerate(distribution) if p]
+    weights = [int(p * unit) for p in distribution if p]
+    return EmpiricalMeasure(np.array(codes), weights=object_array(weights))
+
+
+def pooled(distributions: Sequence[Distribution]) -> Distribution:
+    """Equal mixture."""
+    columns = zip(*distributions, strict=True)
+    return tuple(sum(c, Fraction(0)) / len(distributions) for c in columns)
+
+
+def uniform(model: FiniteModel, h: int) -> Distribution:
+    """Uniform over the hidden states of a level."""
+    level = model.level(h)
+    return tuple(
+        Fraction(int(level.emissions[s, x]), int(level.emission_totals[s]))
+        / level.n_states
+        for x, s in enumerate(level.state_of_code)
+    )
 
 
 EPSILON, DELTA = Fraction(1, 4), Fraction(1, 10)

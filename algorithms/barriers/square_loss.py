@@ -5,13 +5,16 @@ x_2, where a pays 1 and b nothing. π̂, always b, is ε-optimal and earns 0. Ag
 returns g* = (0, 1) has square loss ε, and so has g_bad = (√ε, √ε): a bound that keeps
 g* keeps g_bad, of *all* functions with square loss at most ε the one that predicts
 most, as E[g]² ≤ E[g²]. (Paper, appendix "Additional Barriers", the last proposition.)
-All numbers are in Q(√ε).
+All numbers are in Q(√ε): a `Surd` is a + b√d, exactly.
 
 >>> barrier = SquareLossBarrier(Fraction(1, 3))
 >>> [str(barrier.square_loss(g, ALWAYS_B)) for g in barrier.functions.values()]
 ['0', '1/3', '1/3']
 >>> str(barrier.bias(barrier.bad))
 '-1/3 + √(1/3)'
+>>> root = Surd(0, 1, Fraction(1, 3))
+>>> root * root == Fraction(1, 3), root > Fraction(1, 2), str(1 - 2 * root)
+(True, True, '1 - 2√(1/3)')
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import total_ordering
 
 import numpy as np
 
@@ -33,7 +37,102 @@ from ..environments import from_lists
 from ..environments.finite import FiniteEnvironment
 from ..learning.problem import Problem
 from ..oracles.least_squares import least_squares
-from .exact import Surd
+
+Rational = Fraction | int
+
+
+@total_ordering
+@dataclass(frozen=True, eq=False, repr=False)
+class Surd:
+    """The number a + b√d, d ≥ 0 rational; different d mix only with rationals."""
+
+    # a, b: rationals; b is 0 where the number is rational
+    a: Fraction
+    b: Fraction
+    d: Fraction  # Rational, not negative; ValueError for a negative one
+
+    def __init__(self, a: Rational, b: Rational = 0, d: Rational = 0) -> None:
+        a, b, d = Fraction(a), Fraction(b), Fraction(d)
+        if d < 0:
+            raise ValueError(f"d: {d} is negative")
+        root = _rational_root(d)
+        if b == 0 or root is not None:
+            a, b, d = a + b * (root or 0), Fraction(0), Fraction(0)
+        for name, value in (("a", a), ("b", b), ("d", d)):
+            object.__setattr__(self, name, value)
+
+    def __add__(self, other: Surd | Rational) -> Surd:
+        x, d = _with(other, self)
+        return Surd(self.a + x.a, self.b + x.b, d)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Surd:
+        return Surd(-self.a, -self.b, self.d)
+
+    def __sub__(self, other: Surd | Rational) -> Surd:
+        return self + (-1 * other)
+
+    def __rsub__(self, other: Surd | Rational) -> Surd:
+        return -self + other
+
+    def __mul__(self, other: Surd | Rational) -> Surd:
+        x, d = _with(other, self)
+        return Surd(self.a * x.a + self.b * x.b * d, self.a * x.b + self.b * x.a, d)
+
+    __rmul__ = __mul__
+
+    def sign(self) -> int:
+        """-1, 0 or 1, decided in integers."""
+        if self.b == 0:
+            return _sign(self.a)
+        if self.a == 0 or (self.a > 0) == (self.b > 0):
+            return _sign(self.b)
+        # Of opposite signs: the larger absolute value decides, as √d is irrational.
+        return _sign(self.a) if self.a**2 > self.b**2 * self.d else _sign(self.b)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Surd | Fraction | int):
+            return NotImplemented
+        return (self - other).sign() == 0
+
+    def __lt__(self, other: Surd | Rational) -> bool:
+        return (self - other).sign() < 0
+
+    __hash__ = None  # type: ignore[assignment]  # equal to rationals, which hash
+
+    def __float__(self) -> float:
+        """Nearest float64, up to a few roundings."""
+        return float(self.a) + float(self.b) * math.sqrt(self.d)
+
+    def __str__(self) -> str:
+        if self.b == 0:
+            return str(self.a)
+        size = abs(self.b)
+        root = ("" if size == 1 else str(size)) + f"√({self.d})"
+        if self.a == 0:
+            return root if self.b > 0 else f"-{root}"
+        return f"{self.a} {'+' if self.b > 0 else '-'} {root}"
+
+    __repr__ = __str__
+
+
+def _with(other: Surd | Rational, own: Surd) -> tuple[Surd, Fraction]:
+    x = other if isinstance(other, Surd) else Surd(other)
+    if own.b and x.b and own.d != x.d:
+        raise ValueError(f"d: {own.d} and {x.d} do not mix")
+    return x, own.d if own.b else x.d
+
+
+def _rational_root(d: Fraction) -> Fraction | None:
+    top, bottom = math.isqrt(d.numerator), math.isqrt(d.denominator)
+    root = Fraction(top, bottom)
+    return root if root**2 == d else None
+
+
+def _sign(value: Fraction) -> int:
+    return (value > 0) - (value < 0)
+
 
 A, B = 0, 1
 ALWAYS_B = (B, B)  # π̂, the action at x_1 and at x_2

@@ -8,10 +8,11 @@ hidden state:
 - π̂_h = argmax over Π_h of Σ_s Ê_s[r + ĝ_{h+1}(x') | a = π(x)],
 - ĝ_h = argmin over G_h of Σ_s Ê_s[(g(x) - r - ĝ_{h+1}(x'))² | a = π̂_h(x)].
 
-None knows whether it succeeded: the status is always "success". Guarantees are in
-docs/baselines.md. Observers get a `LevelFit` of every level.
+None knows whether it succeeded: the status is always "success". Observers get a
+`LevelFit` of every level. The paper prints no sample sizes; those that are enough, by
+Hoeffding's inequality and a union bound over the classes, are not the best known
+(docs/baselines.md).
 
->>> from olivine.algorithms.baselines.parameters import theorem_parameters
 >>> from olivine.algorithms.classes import PolicyClassByLevel, TabularPolicyClass
 >>> from olivine.algorithms.environments import make
 >>> env = make("tabular", 1, states=2, actions=2, horizon=2)
@@ -37,16 +38,27 @@ from numpy.typing import NDArray
 
 from ..classes.protocols import PolicyClass, ValueClass
 from ..environments.protocol import ActionRule, Environment, Path
+from ..exact.arrays import Number, check_type, ratio_up, rational
 from ..exact.data import EmpiricalMeasure, pool
 from ..learning.draw_classes import paths_to_states
 from ..learning.events import NewPolicies, Observer, notify
 from ..learning.metaalg import decisions, exact_cost, next_values, policy_costs
+from ..learning.parameters import (
+    Parameters,
+    ProblemSize,
+    count,
+    flag,
+    positive,
+    without_none,
+)
 from ..learning.problem import Frame, LearningResult, Problem
 from ..oracles import CscResult, LeastSquaresResult
 from ..oracles.csc import csc
 from ..oracles.least_squares import least_squares
 from ..oracles.ledger import evaluate, guard, unguard
-from .parameters import BACKUP, FQI, PSDP, BatchParameters, check_batch
+
+PSDP, FQI, BACKUP = "psdp", "fqi", "backup"
+BATCH = (PSDP, FQI, BACKUP)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +188,7 @@ def fqi(
     classes = guard(value_class)
 
     def step(h: int, later: Sequence[Any], ahead: Sequence[Any]) -> _Found:
-        data = uniform_roll_in(environment, h, parameters.n, rng)
+        data = environment.draw(["uniform"] * h, parameters.n, rng)
         actions, rewards = decisions(data)
         targets = rewards + next_values(data, ahead)
         fits = tuple(
@@ -275,13 +287,6 @@ def _classify(
     return csc(policy_class, data, costs, epsilon_sub=float(parameters.eps_sub))
 
 
-def uniform_roll_in(
-    environment: Environment, level: int, n: int, rng: np.random.Generator
-) -> EmpiricalMeasure:
-    """Sample n tuples (x_h, a_h, r_h, x_{h+1}), all actions uniform."""
-    return environment.draw(["uniform"] * level, n, rng)
-
-
 def uniform_rollouts(
     environment: Environment,
     level: int,
@@ -292,3 +297,154 @@ def uniform_rollouts(
     """Sample n tuples (x_h, a_h, r_h + ... + r_H): uniform up to h, then ``later``."""
     rules: list[Any] = ["uniform"] * level + list(later)
     return environment.draw(rules, n, rng, level=level)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchParameters(Parameters):
+    """Constants of PSDP, fitted Q iteration or Bellman backups."""
+
+    M: int = count()
+    # Trajectories of a data set: of a level, or (backup) of each state
+    n: int = count("trajectories a level", practical=lambda p: 400 * p.K)
+    eps_sub: Fraction = positive(
+        "optimality asked of the oracles",
+        practical=lambda p: min(p.eps / 16, Fraction(1, 10**4)),
+    )
+    # For backup: whether ĝ_h is fitted to n further trajectories of each state, with
+    # actions π̂_h(x), instead of to those that chose π̂_h, weighted by K 1{a = π̂_h(x)}
+    on_policy: bool = flag(
+        "whether values are fitted to trajectories of their own", default=False
+    )
+    # For backup: whether n trajectories of each state *and action* are drawn
+    per_action: bool = flag(
+        "whether each action is sampled n times in each state", default=False
+    )
+
+    def agree(self) -> None:
+        """Refuse another algorithm, and choices that it does not have."""
+        if self.algorithm not in BATCH:
+            raise ValueError(f"algorithm: {self.algorithm!r} is none of {BATCH}")
+        for name in ("on_policy", "per_action"):
+            if getattr(self, name) and self.algorithm != BACKUP:
+                raise ValueError(f"{name}: {self.algorithm} has no such choice")
+        if self.on_policy and self.per_action:
+            raise ValueError("per_action: not together with on_policy")
+
+    @property
+    def trajectory_bound(self) -> int:
+        """H n; for backup M H n, twice (K times) that with on_policy (per_action)."""
+        if self.algorithm != BACKUP:
+            return self.H * self.n
+        times = self.K if self.per_action else 2 if self.on_policy else 1
+        return times * self.M * self.H * self.n
+
+    @property
+    def call_bounds(self) -> dict[str, int]:
+        """Calls of each oracle, exactly: H csc, K H ls, or H of each."""
+        if self.algorithm == PSDP:
+            return {"csc": self.H, "ls": 0}
+        if self.algorithm == FQI:
+            return {"csc": 0, "ls": self.K * self.H}
+        return {"csc": self.H, "ls": self.H}
+
+    def to_json(self) -> dict[str, Any]:
+        """All of them; accuracies as floats, sizes as integers."""
+        chosen = [n for n in ("on_policy", "per_action") if getattr(self, n)]
+        return super().to_json() | dict.fromkeys(chosen, True)
+
+
+def check_batch(
+    problem: Problem,
+    parameters: BatchParameters,
+    algorithm: str,
+    *,
+    deterministic: bool = False,
+) -> None:
+    """Refuse parameters of another algorithm; the rest as `Problem.check`."""
+    check_type("parameters", parameters, BatchParameters, "BatchParameters")
+    if parameters.algorithm != algorithm:
+        raise ValueError(f"parameters: of {parameters.algorithm}, not of {algorithm}")
+    problem.check(parameters, algorithm, deterministic=deterministic)
+
+
+def theorem_parameters(
+    algorithm: str,
+    eps: Number,
+    delta: Number,
+    *,
+    M: int,
+    K: int,
+    H: int,
+    log_G: float = 0.0,
+    log_Pi: float = 0.0,
+) -> BatchParameters:
+    """Compute sizes that are enough under completeness; ValueError out of range.
+
+    ``log_G``: ln |G| with g² beside g (``log_size(squared=True)``), not for psdp;
+    ``log_Pi``: ln |Π|, not for fqi. Floats stand for their decimal digits.
+    """
+    accuracy, chance = rational(eps), rational(delta)
+    ProblemSize(algorithm, accuracy, chance, M, K, H, log_G, log_Pi, "theorem")
+    if algorithm == PSDP:
+        factor = concentrability(K, H)
+        union = log_over(4 * H, chance) + log_Pi
+        n, eps_sub = _draws(K, union, accuracy / (4 * factor)), accuracy / (2 * factor)
+    elif algorithm == FQI:
+        tau = (accuracy / propagation(K, H)) ** 2
+        union = log_over(4 * H * K, chance) + log_G
+        n, eps_sub = _draws(6 * K, union, tau / 4), tau / 2
+    elif algorithm == BACKUP:
+        square = (accuracy / (2 * H**2)) ** 2
+        union = log_over(8 * M * H, chance) + log_G + log_Pi
+        n, eps_sub = _draws(6 * K, union, square / (8 * M)), square / (4 * M)
+    else:
+        raise ValueError(f"algorithm: {algorithm!r} is none of {', '.join(BATCH)}")
+    return BatchParameters(
+        algorithm=algorithm,
+        eps=accuracy,
+        delta=chance,
+        M=M,
+        K=K,
+        H=H,
+        n=n,
+        eps_sub=eps_sub,
+        version="theorem",
+    )
+
+
+def practical_parameters(
+    algorithm: str, eps: Number, delta: Number, **chosen: Any
+) -> BatchParameters:
+    """Free parameters; by default n = 400K and ε_sub as VALOR's."""
+    given = {"eps": rational(eps), "delta": rational(delta)}
+    chosen = without_none(chosen, "n", "eps_sub")
+    fields = BatchParameters.filled(given, chosen)
+    return BatchParameters(algorithm=algorithm, **fields)
+
+
+def concentrability(K: int, H: int) -> int:
+    """Σ_h K^(h-1): what the levels' gaps under uniform roll-in are multiplied by.
+
+    >>> concentrability(2, 3)
+    7
+    """
+    return sum(K**h for h in range(H))
+
+
+def propagation(K: int, H: int) -> int:
+    """Return B ≥ 2 Σ_h h K^(h/2), the square roots rounded up.
+
+    >>> propagation(4, 2)
+    20
+    """
+    return 2 * sum(h * (math.isqrt(K**h - 1) + 1) for h in range(1, H + 1))
+
+
+def _draws(width: int, union: float, deviation: Fraction) -> int:
+    """Hoeffding: draws of a variable with a range for deviation at most so much."""
+    return ratio_up(width**2 * union, 2 * deviation**2)
+
+
+def log_over(product: int, delta: Fraction) -> float:
+    """ln(product / δ), for δ however small."""
+    return math.log(product) + math.log(delta.denominator) - math.log(delta.numerator)

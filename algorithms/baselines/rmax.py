@@ -5,7 +5,6 @@ A pair of an observation and an action is *known* after m visits; unknown ones a
 as large as a theorem wants, until one has at most nε/4 visits to unknown pairs
 (docs/baselines.md).
 
->>> from olivine.algorithms.baselines.parameters import rmax_theorem
 >>> from olivine.algorithms.environments import make
 >>> env = make("tabular", 1, states=2, actions=2, horizon=2)
 >>> parameters = rmax_theorem(0.3, 0.1, X=2, K=2, H=2)
@@ -16,6 +15,7 @@ True
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,11 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..environments.protocol import Environment, knows_truth
-from ..exact.arrays import END
+from ..exact.arrays import END, Number, check_count, check_unit, ratio_up, rational
 from ..exact.data import EmpiricalMeasure, recoded
 from ..learning.events import NewPolicies, Observer, notify
+from ..learning.parameters import PacParameters, count, without_none
 from ..learning.problem import Frame, LearningResult, Problem
-from .parameters import RMAX, RmaxParameters
+from .backwards import log_over
+
+RMAX = "rmax"
 
 ONE, ZERO = Fraction(1), Fraction(0)
 
@@ -114,9 +117,12 @@ class RmaxModel:
         for h, states in enumerate(states_of_cells):
             n_states = int(states.max()) + 1
             following = cells[h + 1] if h + 1 < len(cells) else 0
-            self.visits.append(_filled((cells[h], n_actions), 0))
-            self.rewards.append(_filled((cells[h], n_actions), ZERO))
-            self.moves.append(_filled((n_states, n_actions, following), 0))
+            pairs = cells[h], n_actions
+            self.visits.append(np.full(pairs, 0, dtype=object))
+            self.rewards.append(np.full(pairs, ZERO, dtype=object))
+            self.moves.append(
+                np.full((n_states, n_actions, following), 0, dtype=object)
+            )
 
     @property
     def horizon(self) -> int:
@@ -145,8 +151,13 @@ class RmaxModel:
         total = sum(counts)
         return [Fraction(c, total) for c in counts]
 
-    def add(self, level: int, data: EmpiricalMeasure) -> int:
-        """Count the steps of per level; return how many were in unknown pairs."""
+    def unknown(self, level: int, data: EmpiricalMeasure) -> int:
+        """Count the steps of a level that were in unknown pairs."""
+        met = ~self.known(level)[data.codes(), data.actions]
+        return int(sum(data.weights[met].tolist()))
+
+    def add(self, level: int, data: EmpiricalMeasure) -> None:
+        """Count the steps of a level."""
         h = level - 1
         cells, actions, counts = data.codes(), data.actions, data.weights
         if actions is None:
@@ -162,7 +173,6 @@ class RmaxModel:
             on = moving[states, actions] & (targets != END)
             place = (states[on], actions[on], data.codes("next_observations")[on])
             np.add.at(self.moves[h], place, counts[on].astype(object))
-        return int(sum(many.tolist()))
 
     def plan(self) -> tuple[list[NDArray[Any]], list[NDArray[np.int64]]]:
         """Plan exactly in the optimistic model: unknown pairs are worth 1."""
@@ -178,7 +188,7 @@ class RmaxModel:
 
     def _q(self, level: int, ahead: Sequence[Fraction]) -> NDArray[Any]:
         known = self.known(level)
-        q = _filled(known.shape, ONE)
+        q = np.full(known.shape, ONE, dtype=object)
         after: dict[tuple[int, int], Fraction] = {}
         states = self.states_of_cells[level - 1].tolist()
         for cell, action in np.argwhere(known).tolist():
@@ -198,12 +208,6 @@ class RmaxModel:
         pairs = zip(counts, ahead, strict=True)
         whole: Fraction = sum((c * v for c, v in pairs if c), ZERO)
         return whole / int(sum(counts))
-
-
-def _filled(shape: tuple[int, ...], value: Any) -> NDArray[Any]:
-    array = np.empty(shape, dtype=object)
-    array[...] = value
-    return array
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,71 +246,107 @@ def rmax(
             f"{decoding.most_cells} observations"
         )
     model = RmaxModel(decoding.states_of_cells, parameters.K, parameters.m)
+    policies: tuple[CellPolicy, ...] = ()
+    estimate, planned, settled, batch = ZERO, -1, False, 0
     with Frame(RMAX, environment, parameters, rng) as frame:
-        ended = _explore(environment, decoding, model, parameters, rng, observers)
-    unsettled = f"unknown pairs were still met after {ended.batches} batches"
+        while not settled and batch < parameters.batches:
+            batch += 1
+            if model.n_known != planned:  # what is planned with depends on nothing else
+                planned = model.n_known
+                values, tables = model.plan()
+                policies = tuple(
+                    CellPolicy(decoding, h, a) for h, a in enumerate(tables, 1)
+                )
+            drawn = environment.run(policies, parameters.n, rng, transitions=True)
+            data = [decoding.steps(h, d) for h, d in enumerate(drawn.transitions, 1)]
+            estimate = data[0].expectation_exact(data[0].at(values[0]))
+            unknown = sum(model.unknown(h, steps) for h, steps in enumerate(data, 1))
+            notify(observers, Batch(batch, model, policies, unknown, parameters.n))
+            settled = unknown <= parameters.patience
+            if not settled:
+                for h, steps in enumerate(data, 1):
+                    model.add(h, steps)
     return frame.result(
-        ended.policies,
-        ended.estimate,
-        None if ended.settled else unsettled,
-        iterations=ended.batches,
+        policies,
+        estimate,
+        None if settled else f"unknown pairs were still met after {batch} batches",
+        iterations=batch,
         learned=tuple(int(model.known(h).sum()) for h in range(1, parameters.H + 1)),
     )
 
 
-@dataclass(frozen=True)
-class _Ended:
-    """How exploration ended: the last batch's policies, and whether it settled."""
+@dataclass(frozen=True, kw_only=True)
+class RmaxParameters(PacParameters):
+    """Constants of R-max."""
 
-    settled: bool
-    policies: tuple[CellPolicy, ...]
-    estimate: Fraction
-    batches: int
+    # Most observations of a level (of features: hidden states), actions, levels
+    X: int = count()
+    K: int = count()
+    H: int = count()
+    # Visits after which a pair is known
+    m: int = count("visits that make a pair known", practical=20)
+    # Episodes of a batch; between two batches the model is planned anew
+    n: int = count(
+        "episodes of a batch", practical=lambda p: max(20, math.ceil(8 / p.eps))
+    )
+    # None: no run needs more than `batches`
+    max_batches: int | None = count(
+        "batches after which the run fails", default=None, shown="batches"
+    )
+
+    @property
+    def pairs(self) -> int:
+        """N = X K H, a bound on the pairs of an observation and an action."""
+        return self.X * self.K * self.H
+
+    @property
+    def patience(self) -> Fraction:
+        """Most visits to unknown pairs in a batch that ends the run, n ε/4."""
+        return self.n * self.eps / 4
+
+    @property
+    def batches(self) -> int:
+        """Most batches: each but the last has more than n ε/4 visits to unknown pairs.
+
+        N pairs are unknown for at most m - 1 + n visits each.
+        """
+        needed = math.floor(self.pairs * (self.m - 1 + self.n) / self.patience) + 1
+        if self.max_batches is None:
+            return needed
+        return min(needed, self.max_batches)
+
+    @property
+    def trajectory_bound(self) -> int:
+        """Episodes at most."""
+        return self.batches * self.n
+
+    @property
+    def call_bounds(self) -> dict[str, int]:
+        """No oracle is called."""
+        return {"csc": 0, "ls": 0}
 
 
-def _explore(
-    environment: Environment,
-    decoding: Decoding,
-    model: RmaxModel,
-    parameters: RmaxParameters,
-    rng: np.random.Generator,
-    observers: Sequence[Observer],
-) -> _Ended:
-    policies: tuple[CellPolicy, ...] = ()
-    estimate, planned = Fraction(0), -1
-    for batch in range(1, parameters.batches + 1):
-        if model.n_known != planned:  # what is planned with depends on nothing else
-            planned = model.n_known
-            values, tables = model.plan()
-            policies = tuple(
-                CellPolicy(decoding, h, a) for h, a in enumerate(tables, 1)
-            )
-        data = _play(environment, decoding, policies, parameters.n, rng)
-        estimate = data[0].expectation_exact(data[0].at(values[0]))
-        unknown = _unknown(model, data)
-        notify(observers, Batch(batch, model, policies, unknown, parameters.n))
-        if unknown <= parameters.patience:
-            return _Ended(True, policies, estimate, batch)
-        for h, steps in enumerate(data, 1):
-            model.add(h, steps)
-    return _Ended(False, policies, estimate, parameters.batches)
+def rmax_theorem(
+    eps: Number, delta: Number, *, X: int, K: int, H: int
+) -> RmaxParameters:
+    """Compute m = n = 64H²(X ln 2 + ln(8XKH/δ))/ε²; ValueError out of range.
+
+    The test that ends a run errs with probability at most δ/2 over all batches if n ≥
+    16 ln(2T/δ)/ε, T ≤ 8N/ε + 1 batches; this n is.
+    """
+    accuracy, chance = rational(eps), rational(delta)
+    check_unit("epsilon", accuracy)
+    check_unit("delta", chance)
+    X, K, H = check_count("X", X), check_count("K", K), check_count("H", H)
+    union = X * math.log(2) + log_over(8 * X * K * H, chance)
+    m = ratio_up(64 * H**2 * union, accuracy**2)
+    return RmaxParameters(
+        eps=accuracy, delta=chance, X=X, K=K, H=H, m=m, n=m, version="theorem"
+    )
 
 
-def _play(
-    environment: Environment,
-    decoding: Decoding,
-    policies: Sequence[Any],
-    n: int,
-    rng: np.random.Generator,
-) -> list[EmpiricalMeasure]:
-    """Run n episodes; the steps of each level, on cells, few rows."""
-    drawn = environment.run(policies, n, rng, transitions=True)
-    return [decoding.steps(h, steps) for h, steps in enumerate(drawn.transitions, 1)]
-
-
-def _unknown(model: RmaxModel, data: Sequence[EmpiricalMeasure]) -> int:
-    visits = 0
-    for h, steps in enumerate(data, 1):
-        met = ~model.known(h)[steps.codes(), steps.actions]
-        visits += sum(steps.weights[met].tolist())
-    return visits
+def rmax_practical(eps: Number, delta: Number, **chosen: Any) -> RmaxParameters:
+    """Free parameters; by default m = 20 and batches of 20 episodes or 8/ε."""
+    given = {"eps": rational(eps), "delta": rational(delta)}
+    chosen = without_none(chosen, "n")
+    return RmaxParameters(**RmaxParameters.filled(given, chosen))

@@ -26,10 +26,9 @@ from ..learning.monitors import UNKNOWN, Tally, claim_table
 from ..learning.problem import MonitorReport
 from ..mdp.planning import Pair
 from ..olive_program.rounds import OliveResult, OliveRound
-from ..olive_program.sampled_program import SampledConstraint
-from .environments import LayeredEnvironment
-from .finite_pairs import FinitePairs
+from ..olive_program.sampled_program import FinitePairs, SampledConstraint
 from .parameters import OliveParameters, rounds_of_a_level
+from .run import LayeredEnvironment
 
 _ZERO = Fraction(0)
 

@@ -7,6 +7,7 @@ The variables and rows of `model`, sort by sort (`olivine.solvers.model.large`),
 from __future__ import annotations
 
 import math
+from collections import UserDict
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,8 +20,7 @@ from numpy.typing import NDArray
 from ...solvers.model import Sense
 from ...solvers.model.large import CHUNK, LargeModel, Names, Rows, offsets
 from ..exact.arrays import fits_int64, gather, magnitude, segment_sums
-from .pair_model import ProgramModel, action_classes, backup_range, bellman_rows
-from .program import Form, OliveProgram
+from .program import Form, OliveProgram, action_classes, backup_range, bellman_rows
 
 Ints = NDArray[Any]
 Key = TypeVar("Key")
@@ -46,10 +46,12 @@ def fits(program: OliveProgram) -> bool:
     )
 
 
-def bulk_model(program: OliveProgram, form: Form) -> ProgramModel:
-    """Write a program as a model; see `olivine.algorithms.olive_program.model`."""
+def bulk_model(
+    program: OliveProgram, form: Form
+) -> tuple[LargeModel, *tuple[MutableMapping[Any, Any], ...]]:
+    """Write a program as a model, with the four maps of `model.ProgramModel`."""
     builder = _Builder(program, form == "q-function")
-    return ProgramModel(program, form, builder.model, *builder.maps())
+    return builder.model, *builder.maps()
 
 
 class _Builder:
@@ -376,30 +378,16 @@ class _Term:
     high: Fraction
 
 
-class Late(MutableMapping[Key, Value]):
+class Late(UserDict[Key, Value]):
     """A dictionary that is made when it is first read."""
 
     def __init__(self, make: Callable[[], dict[Key, Value]]) -> None:
         self._make = make
 
     @cached_property
-    def _made(self) -> dict[Key, Value]:
+    def data(self) -> dict[Key, Value]:  # type: ignore[override]
+        """Make it."""
         return self._make()
-
-    def __getitem__(self, key: Key) -> Value:
-        return self._made[key]
-
-    def __setitem__(self, key: Key, value: Value) -> None:
-        self._made[key] = value
-
-    def __delitem__(self, key: Key) -> None:
-        del self._made[key]
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self._made)
-
-    def __len__(self) -> int:
-        return len(self._made)
 
 
 @dataclass(frozen=True, eq=False)

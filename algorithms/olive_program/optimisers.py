@@ -1,26 +1,42 @@
-"""Who solves the program of a round of OLIVE: engines or exact search.
+"""Who solves OLIVE's program: engines, exact search, or enumeration of policies.
 
 The pair that OLIVE gets is exact and checked against every constraint. That it is also
 a *maximiser* is proved by `BranchAndBound`, and by `Milp` where it attains the upper
 end of the range of g; else it is the engine's word. Finite classes:
-`olive.finite_pairs`.
+`sampled_program.FinitePairs`.
+
+`enumerate_policies` tries all policies that differ where the action matters. Each is
+settled in rationals, engines only suggesting multipliers: *solved* exactly; *bounded*,
+by weak duality, by the best value so far; or *covered* by an earlier policy's
+multipliers, which rest on constraints that this one, choosing alike in their states,
+has as well.
 """
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
-from ...solvers.lp import branch_and_bound
+from ...solvers.lp import branch_and_bound, dual_bound
 from ...solvers.milp.milp import confirm, propose
 from ...solvers.model import LinearModel
 from ...solvers.outcome import LinearOutcome, Status
 from ..mdp.planning import Pair
-from .model import PairModel, program_model
-from .program import Answer, Form, OliveProgram, Program
+from .model import PairModel, PolicyLp, program_model
+from .program import (
+    Answer,
+    Form,
+    OliveProgram,
+    Program,
+    distinct_actions,
+    support_states,
+)
 from .sampled_program import SampledProgram
 
 
@@ -81,24 +97,8 @@ def _model(
     program: OliveProgram | SampledProgram, value: Fraction, ceiling: Fraction
 ) -> tuple[LinearModel, int, OliveProgram | SampledProgram]:
     """Write the model with a variable φ in place of the ceiling of constraints."""
-    relaxed: OliveProgram | SampledProgram
-    if isinstance(program, OliveProgram):
-        relaxed = OliveProgram(
-            program.mdp,
-            program.distributions,
-            ceiling,
-            program.lower,
-            program.upper_given,
-        )
-    else:
-        relaxed = SampledProgram(
-            program.action_counts,
-            program.starts,
-            program.constraints,
-            ceiling,
-            program.lower,
-            program.upper_given,
-        )
+    relaxed = copy(program)
+    relaxed.tolerance = ceiling
     built = program_model(relaxed).model
     model = LinearModel("least tolerance", variables=list(built.variables))
     phi = model.add_variable("tolerance", 0, ceiling)
@@ -231,3 +231,120 @@ def _scattered(
     for state in built.value_index:
         values[state] = answer.pair.value(state)
     return answer._replace(pair=Pair.from_fractions(values, policy))
+
+
+_MULTIPLIER_DENOMINATOR = 10**6
+
+
+@dataclass(frozen=True)
+class Enumeration:
+    """Result of `enumerate_policies`."""
+
+    optimum: Fraction | None  # Exact optimum, or None if no pair is feasible
+    pair: Pair | None  # A pair that attains it, or None
+    policies: int  # Number of policies that differ where it matters
+    # How many of them were settled in each way
+    solved: int
+    bounded: int
+    covered: int
+
+
+def enumerate_policies(
+    program: OliveProgram, *, max_policies: int = 20_000
+) -> Enumeration:
+    """Optimum over all policies; ValueError if there are more than `max_policies`."""
+    choices = policy_choices(program)
+    count = math.prod(map(len, choices.values()))
+    if count > max_policies:
+        raise ValueError(
+            f"{count} policies in {len(choices)} states with a choice, more than the "
+            f"{max_policies} allowed"
+        )
+    search = _Search(program, choices)
+    search.explore({})
+    return Enumeration(
+        program.objective(search.best) if search.best else None,
+        search.best,
+        count,
+        search.solved,
+        search.bounded,
+        search.covered,
+    )
+
+
+def policy_choices(program: OliveProgram) -> dict[int, list[int]]:
+    """Distinct actions of each state where the program has a choice to make."""
+    choices = {s: distinct_actions(program.mdp, s) for s in support_states(program)}
+    return {s: actions for s, actions in choices.items() if len(actions) > 1}
+
+
+class _Search:
+    """The best pair so far, and what proves that no policy seen beats it."""
+
+    def __init__(
+        self, program: OliveProgram, choices: Mapping[int, Sequence[int]]
+    ) -> None:
+        self.lp = PolicyLp(program, np.zeros(program.mdp.n_states, dtype=np.int32))
+        self.choices = choices
+        self.states = list(choices)
+        self.best: Pair | None = None
+        self.best_value: Fraction | None = None
+        # partial choices under which no policy beats the best value
+        self.proofs: list[frozenset[tuple[int, int]]] = []
+        self.solved = self.bounded = self.covered = 0
+
+    def explore(self, choice: dict[int, int]) -> None:
+        """Account for every policy that makes some choices in the first states."""
+        made = choice.items()
+        left = self.states[len(choice) :]
+        if any(proof <= made for proof in self.proofs):
+            self.covered += math.prod(len(self.choices[s]) for s in left)
+        elif not left:
+            self._settle(choice)
+        else:
+            for local in self.choices[left[0]]:
+                self.explore({**choice, left[0]: local})
+
+    def _settle(self, choice: Mapping[int, int]) -> None:
+        self.lp.move(choice)
+        multipliers = self._bounding(self.lp.session.solve())
+        if multipliers is not None:
+            self.bounded += 1
+        else:
+            multipliers = self._solve()
+            self.solved += 1
+        self._learn(choice, multipliers)
+
+    def _bounding(self, outcome: LinearOutcome) -> Sequence[Fraction] | None:
+        """Rational multipliers that bound the policy by the best value, if any."""
+        if self.best_value is None or outcome.multipliers is None:
+            return None
+        raw = [Fraction(y) for y in outcome.multipliers]
+        # at a vertex multipliers are small fractions: rounding to those makes the
+        # bound exact, so that policies as good as the best are bounded, too
+        rounded = [y.limit_denominator(_MULTIPLIER_DENOMINATOR) for y in raw]
+        for multipliers in (rounded, raw):
+            if dual_bound(self.lp.session.model, multipliers) <= self.best_value:
+                return multipliers
+        return None
+
+    def _solve(self) -> Sequence[Fraction]:
+        outcome = self.lp.session.solve(exact=True)
+        assert outcome.multipliers is not None
+        if outcome.status is Status.OPTIMAL:
+            value = outcome.objective
+            assert isinstance(value, Fraction)
+            if self.best_value is None or value > self.best_value:
+                self.best, self.best_value = self.lp.pair(outcome), value
+        return [Fraction(y) for y in outcome.multipliers]
+
+    def _learn(
+        self, choice: Mapping[int, int], multipliers: Sequence[Fraction]
+    ) -> None:
+        used = self.lp.states_of(i for i, y in enumerate(multipliers) if y)
+        program = self.lp.program
+        if self.best_value == program.upper_of(program.mdp.start):
+            used = set()  # the range of g(start) alone proves that nothing beats it
+        proof = frozenset((s, local) for s, local in choice.items() if s in used)
+        if len(proof) < len(choice):
+            self.proofs.append(proof)

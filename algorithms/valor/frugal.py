@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..classes.protocols import ValueClass
 from ..environments.protocol import Environment
 from ..exact.data import EmpiricalMeasure, pool
 from ..learning.events import ConsensusTest, Observer, Path, Sampled, Triple, notify
@@ -24,9 +25,9 @@ from ..learning.metaalg import EXACT_COSTS, decisions
 from ..learning.problem import Problem
 from ..oracles import Constraint, Functional
 from ..oracles.ledger import evaluate, unguard
-from ..oracles.lp import LpResult, ValueProgram
-from .algorithm import LocalValues, local_values
-from .consensus import ConsensusPrograms, optimum
+from ..oracles.lp import ValueProgram
+from ..oracles.lp_polyhedral import LpResult
+from .algorithm import ConsensusPrograms, LocalValues, local_values, optimum
 from .parameters import MOST_CUTS, FrugalFields
 
 
@@ -101,7 +102,7 @@ class SteadyPrograms(ConsensusPrograms):
         """Constrain a level; its first state shows how far functions must vary."""
         level = triple.level
         super().add(triple)
-        if self._spread[level] and len(self._triples[level]) == 1:
+        if self._spread[level] and len(self.triples[level]) == 1:
             while self._confined(level):
                 self._spread[level] *= 2
             self.rebuild(level)
@@ -111,7 +112,7 @@ class SteadyPrograms(ConsensusPrograms):
 
         If they leave small values alone, other states are a consensus as well.
         """
-        mean = Functional.expectation(self._observations(self._triples[level][0]))
+        mean = Functional.expectation(self._observations(self.triples[level][0]))
         self._programs[level] = ValueProgram(self._values.at_level(level))
         found = super().solve(level, mean)
         for _ in range(MOST_CUTS):
@@ -137,7 +138,7 @@ class SteadyPrograms(ConsensusPrograms):
 
     def _cut(self, level: int, found: Sequence[LpResult]) -> bool:
         """Cut off functions f that vary too much: Cov(f, g)/sd(f) ≤ spread."""
-        states = [self._observations(triple) for triple in self._triples[level]]
+        states = [self._observations(triple) for triple in self.triples[level]]
         most = self._spread[level] * self._scale[level]
         if not most or not states:
             return False
@@ -161,7 +162,6 @@ class FrugalValues(LocalValues):
 
     parameters: FrugalFields
     programs: SteadyPrograms
-    programs_of = SteadyPrograms
 
     def __init__(
         self,
@@ -172,6 +172,10 @@ class FrugalValues(LocalValues):
     ) -> None:
         super().__init__(problem, parameters, rng, observers)
         self.shared = SharedData(problem.environment, rng)
+
+    def _programs_over(self, values: ValueClass) -> SteadyPrograms:
+        given = values, self.parameters, self.horizon, self.observations
+        return SteadyPrograms(*given)
 
     def observations(self, triple: Triple) -> EmpiricalMeasure:
         """All observations of the state, whichever call drew them."""
@@ -210,7 +214,7 @@ class FrugalValues(LocalValues):
 
         Else each level would pick the largest of its children's noisy middles.
         """
-        learned = [triple.value for triple in self.programs.learned(level)]
+        learned = [triple.value for triple in self.programs.triples[level]]
         nearest = min(learned, key=lambda value: abs(value - middle), default=middle)
         spread = self.parameters.spread or 0
         near = abs(nearest - middle) <= 3 * spread / math.sqrt(data.draws)
@@ -220,7 +224,7 @@ class FrugalValues(LocalValues):
         """Top up each learned state of a level to n observations."""
         most = min(n, 2 * self.parameters.n_test)
         # All of them: `any` over a generator would stop at the first.
-        learned = self.programs.learned(level)
+        learned = self.programs.triples[level]
         filled = [self.shared.fill(triple.path, most) for triple in learned]
         if any(filled):
             self.programs.rebuild(level)
@@ -229,7 +233,7 @@ class FrugalValues(LocalValues):
         self, level: int, batches: Sequence[EmpiricalMeasure], excess: Fraction
     ) -> bool:
         """Whether noise does not explain that a width exceeds its limit."""
-        learned = self.programs.learned(level)
+        learned = self.programs.triples[level]
         return not learned or excess > self.programs.noise(level, batches)
 
     def _next_look(self, level: int, n: int, width: Fraction) -> int:

@@ -10,10 +10,12 @@ import numpy as np
 
 from ...algorithms.assumptions import check_assumptions
 from ...algorithms.barriers.average import AverageBarrier, run_all
-from ...algorithms.barriers.backup import TIES, BackupBarrier, failure_probability
-from ...algorithms.barriers.backup_runs import (
+from ...algorithms.barriers.backup import (
+    TIES,
     VALOR_KINDS,
+    BackupBarrier,
     clopper_pearson,
+    failure_probability,
     run_valor,
     simulate,
 )
@@ -23,8 +25,7 @@ from ...algorithms.learning.registry import suggestion
 from ..common.output import print_table, tell
 
 if TYPE_CHECKING:
-    from ...algorithms.barriers.backup import Ties
-    from ...algorithms.barriers.backup_runs import Simulated
+    from ...algorithms.barriers.backup import Simulated, Ties
 
 
 CONFIDENCE = 0.95

@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 
 from ...algorithms.mdp.planning import Distribution, state_distributions
 from ...algorithms.mdp.tabular import TabularMDP
-from ...algorithms.olive_program.pair_model import (
+from ...algorithms.olive_program.program import (
+    OliveProgram,
+    Upper,
     distinct_actions,
     single_state_constraints,
     support_states,
 )
-from ...algorithms.olive_program.program import OliveProgram, Upper
 from ...solvers.lp import LpSession
 from ...solvers.model import LinearModel
 from .levels import LevelRule

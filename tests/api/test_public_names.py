@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import olivine
 import pytest
+from olivine.algorithms.baselines import theorem_parameters
 from olivine.algorithms.baselines.backwards import psdp
-from olivine.algorithms.baselines.parameters import theorem_parameters
 
 
 def imported() -> dict[str, str]:

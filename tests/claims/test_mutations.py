@@ -97,8 +97,8 @@ LSVEE_NUMBERS = "algorithms.lsvee.parameters"
 LSVEE_SIZES = f"{LSVEE_NUMBERS}:LsveeTheorem.__init__"
 LSVEE_TOLERANCE = f"{LSVEE_NUMBERS}:LsveeParameters.tolerance"
 LSVEE_STEPS = "algorithms.lsvee.algorithm:Survivors"
-BASELINES = "algorithms.baselines.parameters"
 BACKWARDS = "algorithms.baselines.backwards"
+RMAX = "algorithms.baselines.rmax"
 
 # Function, its text, the text in its place, the entries that are refuted.
 MUTANTS = [
@@ -215,14 +215,14 @@ MUTANTS = [
     ("algorithms.environments.finite:FiniteTruth.optimal_policies",
      "TabularPolicy(self.policy(h))", "TabularPolicy(0 * self.policy(h))",
      "optimal-policy-is-best"),
-    (f"{BASELINES}:theorem_parameters", "accuracy / (4 * factor)", "accuracy / factor",
+    (f"{BACKWARDS}:theorem_parameters", "accuracy / (4 * factor)", "accuracy / factor",
      "baseline-constants"),
-    (f"{BASELINES}:theorem_parameters", "tau / 4", "8 * tau", "baseline-constants"),
-    (f"{BASELINES}:theorem_parameters", "square / (8 * M)", "4 * square",
+    (f"{BACKWARDS}:theorem_parameters", "tau / 4", "8 * tau", "baseline-constants"),
+    (f"{BACKWARDS}:theorem_parameters", "square / (8 * M)", "4 * square",
      "baseline-constants"),
-    (f"{BASELINES}:rmax_theorem", "64 * H**2", "16 * H**2", "baseline-constants"),
-    (f"{BASELINES}:concentrability", "K**h", "1", "baseline-constants"),
-    (f"{BASELINES}:RmaxParameters.patience", "/ 4", "* 4", "rmax-guarantee"),
+    (f"{RMAX}:rmax_theorem", "64 * H**2", "16 * H**2", "baseline-constants"),
+    (f"{BACKWARDS}:concentrability", "K**h", "1", "baseline-constants"),
+    (f"{RMAX}:RmaxParameters.patience", "/ 4", "* 4", "rmax-guarantee"),
     (f"{BACKWARDS}:uniform_rollouts", "list(later)", '["uniform"] * len(later)',
      "psdp-concentrability"),
     (f"{BACKWARDS}:backup", "next_values(data, ahead), p",

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 from hypothesis import strategies as st
-from olivine.algorithms.olive_program.enumeration import (
+from olivine.algorithms.olive_program.optimisers import (
     enumerate_policies,
     policy_choices,
 )

@@ -3,9 +3,9 @@
 import pytest
 from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.learning.problem import Problem
+from olivine.algorithms.valor import ValorMonitors
 from olivine.algorithms.valor.algorithm import valor, valor_constrained
 from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, TheoremParameters
-from olivine.algorithms.valor.review import ValorMonitors
 
 ALGORITHMS = {VALOR: valor, CONSTRAINED: valor_constrained}
 

@@ -17,8 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ....algorithms.mdp.planning import Pair
-from ....algorithms.olive_program.enumeration import policy_optimum
-from ....algorithms.olive_program.model import ProgramModel, program_model
+from ....algorithms.olive_program.model import (
+    ProgramModel,
+    policy_optimum,
+    program_model,
+)
 from ....algorithms.olive_program.program import Form, OliveProgram
 from ...family.family import Family
 from ..witness import back, forward

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.barriers import average
-from olivine.algorithms.barriers.exact import roll_in
+from olivine.algorithms.barriers.average import roll_in
 from olivine.algorithms.classes import TabularValueClass, ValueClassByLevel
 from olivine.algorithms.environments import make
 from olivine.algorithms.learning.draw_classes import make_classes

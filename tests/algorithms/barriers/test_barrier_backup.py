@@ -12,12 +12,13 @@ from olivine.algorithms.barriers.backup import (
     A,
     B,
     BackupBarrier,
+    absolute,
     exact_fair_tail,
     failure_probability,
     fair_tail,
+    replay,
     slud_bound,
 )
-from olivine.algorithms.barriers.backup_runs import absolute, replay
 
 from tests.support.depth import deep, with_rows
 from tests.support.refusals import refused

@@ -6,16 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.barriers.backup import B, BackupBarrier, failure_probability
-from olivine.algorithms.barriers.backup_runs import (
+from olivine.algorithms.barriers.backup import (
+    B,
+    BackupBarrier,
     clopper_pearson,
+    failure_probability,
     replay,
     run_valor,
     simulate,
     valor_parameters,
 )
+from olivine.algorithms.baselines import BACKUP, PSDP, practical_parameters
 from olivine.algorithms.baselines.backwards import backup
-from olivine.algorithms.baselines.parameters import BACKUP, PSDP, practical_parameters
 from scipy.stats import binomtest
 
 from tests.support.depth import deep, spread

@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.barriers.exact import Surd
-from olivine.algorithms.barriers.square_loss import ALWAYS_B, OPTIMAL, SquareLossBarrier
+from olivine.algorithms.barriers.square_loss import (
+    ALWAYS_B,
+    OPTIMAL,
+    SquareLossBarrier,
+    Surd,
+)
 from scipy.stats import binomtest
 
 from tests.support.depth import spread

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.baselines import (
+    BaselineMonitors,
     BatchParameters,
     backup,
     practical_parameters,
@@ -20,7 +21,6 @@ from olivine.algorithms.baselines import (
     theorem_parameters,
 )
 from olivine.algorithms.baselines.backwards import uniform_rollouts
-from olivine.algorithms.baselines.review import BaselineMonitors
 from olivine.algorithms.classes import (
     FiniteValueClass,
     TabularPolicy,

@@ -5,8 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from olivine.algorithms.baselines import rmax, rmax_practical
-from olivine.algorithms.baselines.review import BaselineMonitors
+from olivine.algorithms.baselines import BaselineMonitors, rmax, rmax_practical
 from olivine.algorithms.baselines.rmax import CellPolicy, Decoding, RmaxModel
 from olivine.algorithms.environments import from_lists, make
 from olivine.algorithms.exact.data import EmpiricalMeasure
@@ -60,13 +59,20 @@ def steps(*rows):
 def test_a_pair_is_known_from_m_visits_on_and_stays_as_it_was() -> None:
     states = (np.array([0]), np.array([0, 1]))
     model = RmaxModel(states, 2, 5)
-    assert model.add(1, steps((0, 0, 1, 0, 4))) == 4
+
+    def unknown(*rows: tuple[int, ...]) -> int:
+        data = steps(*rows)
+        found = model.unknown(1, data)
+        model.add(1, data)
+        return found
+
+    assert unknown((0, 0, 1, 0, 4)) == 4
     assert not model.known(1).any()
-    assert model.add(1, steps((0, 0, 0, 1, 1), (0, 1, 1, 1, 2))) == 3
+    assert unknown((0, 0, 0, 1, 1), (0, 1, 1, 1, 2)) == 3
     assert model.known(1).tolist() == [[True, False]]
     assert model.mean_reward(1, 0, 0) == Fraction(4, 5)
     assert model.next_shares(1, 0, 0) == [Fraction(4, 5), Fraction(1, 5)]
-    assert model.add(1, steps((0, 0, 0, 1, 95))) == 0
+    assert unknown((0, 0, 0, 1, 95)) == 0
     assert model.mean_reward(1, 0, 0) == Fraction(4, 5)
     assert model.next_shares(1, 0, 0) == [Fraction(4, 5), Fraction(1, 5)]
     # Unknown pairs below are worth 1, and so is whatever would be worth more.

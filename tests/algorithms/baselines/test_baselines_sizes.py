@@ -5,7 +5,13 @@ from fractions import Fraction
 
 from hypothesis import given
 from hypothesis import strategies as st
-from olivine.algorithms.baselines import parameters, rmax_theorem, theorem_parameters
+from olivine.algorithms.baselines import (
+    RmaxParameters,
+    concentrability,
+    propagation,
+    rmax_theorem,
+    theorem_parameters,
+)
 
 accuracies = st.fractions(Fraction(1, 1000), Fraction(999, 1000))
 chances = st.fractions(Fraction(1, 10**6), Fraction(999, 1000))
@@ -25,7 +31,7 @@ def test_psdp(eps, delta, size, log_policies) -> None:
     m, k, h = size
     p = theorem_parameters("psdp", eps, delta, M=m, K=k, H=h, log_Pi=log_policies)
     reach = sum(k ** (level - 1) for level in range(1, h + 1))
-    assert parameters.concentrability(k, h) == reach
+    assert concentrability(k, h) == reach
     deviation = (eps / reach - p.eps_sub) / 2  # of a level's gap, twice
     assert deviation == eps / (4 * reach)
     union = math.log(4 * h) - math.log(delta) + log_policies
@@ -36,7 +42,7 @@ def test_psdp(eps, delta, size, log_policies) -> None:
 def test_fitted_q_iteration(eps, delta, size, log_values) -> None:
     m, k, h = size
     p = theorem_parameters("fqi", eps, delta, M=m, K=k, H=h, log_G=log_values)
-    tau = (eps / parameters.propagation(k, h)) ** 2
+    tau = (eps / propagation(k, h)) ** 2
     lost = 2 * sum(level * math.sqrt(k**level * tau) for level in range(1, h + 1))
     assert lost <= eps * (1 + 1e-12)
     assert 2 * lost >= eps  # rounding roots up costs less than a factor of 2
@@ -86,9 +92,7 @@ def test_rmax(eps, delta, size) -> None:
 def test_rmax_batches(size, m, n, eps) -> None:
     """Batches with barely too many visits to unknown pairs use all of them up."""
     x, k, h = size
-    p = parameters.RmaxParameters(
-        eps=eps, delta=Fraction(1, 10), X=x, K=k, H=h, m=m, n=n
-    )
+    p = RmaxParameters(eps=eps, delta=Fraction(1, 10), X=x, K=k, H=h, m=m, n=n)
     least = (
         math.floor(p.patience) + 1
     )  # visits to unknown pairs in a batch that goes on

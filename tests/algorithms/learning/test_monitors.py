@@ -23,8 +23,8 @@ from olivine.algorithms.learning.events import (
 )
 from olivine.algorithms.learning.monitors import Tally, with_monitors
 from olivine.algorithms.learning.problem import Problem
+from olivine.algorithms.valor import ValorMonitors
 from olivine.algorithms.valor.parameters import CONSTRAINED, VALOR, TheoremParameters
-from olivine.algorithms.valor.review import ValorMonitors
 
 from tests.support.depth import with_rows
 

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
-from olivine.algorithms.olive.finite_pairs import FinitePairs
-from olivine.algorithms.olive_program.enumeration import enumerate_policies
-from olivine.algorithms.olive_program.optimisers import BranchAndBound, Milp
+from olivine.algorithms.olive_program.optimisers import (
+    BranchAndBound,
+    Milp,
+    enumerate_policies,
+)
 from olivine.algorithms.olive_program.program import (
     Answer,
     Distribution,
@@ -21,6 +23,7 @@ from olivine.algorithms.olive_program.program import (
     average_bellman_errors,
 )
 from olivine.algorithms.olive_program.rounds import OliveResult, olive_exact
+from olivine.algorithms.olive_program.sampled_program import FinitePairs
 from olivine.algorithms.olive_program.tiebreak import (
     RandomTiebreak,
     RoundProblem,

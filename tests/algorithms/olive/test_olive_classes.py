@@ -15,19 +15,20 @@ from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.learning.draw_classes import make_q_class, optimal_member
 from olivine.algorithms.mdp.planning import Pair
 from olivine.algorithms.mdp.tabular import random_tabular_mdp
-from olivine.algorithms.olive.environments import LayeredEnvironment, TabularEnvironment
-from olivine.algorithms.olive.finite_pairs import (
-    FinitePairs,
-    PairStack,
+from olivine.algorithms.olive.parameters import OliveParameters, theorem_parameters
+from olivine.algorithms.olive.run import (
+    LayeredEnvironment,
+    TabularEnvironment,
+    olive_sampled,
     pairs_of_class,
     pairs_on_mdp,
 )
-from olivine.algorithms.olive.parameters import OliveParameters, theorem_parameters
-from olivine.algorithms.olive.run import olive_sampled
 from olivine.algorithms.olive_program.program import Ranged
 from olivine.algorithms.olive_program.rounds import olive_exact
 from olivine.algorithms.olive_program.sampled_program import (
+    FinitePairs,
     LevelData,
+    PairStack,
     SampledConstraint,
     SampledProgram,
 )

@@ -7,9 +7,8 @@ import pytest
 from olivine.algorithms.environments import from_mdp, make
 from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.mdp.tabular import random_tabular_mdp
-from olivine.algorithms.olive.environments import LayeredEnvironment
 from olivine.algorithms.olive.parameters import OliveParameters
-from olivine.algorithms.olive.run import olive_sampled
+from olivine.algorithms.olive.run import LayeredEnvironment, olive_sampled
 
 from tests.support.depth import deep
 

@@ -11,7 +11,7 @@ import pytest
 from olivine.algorithms.environments import make
 from olivine.algorithms.learning import registry
 from olivine.algorithms.learning.registry import Task
-from olivine.algorithms.olive.learning import OliveLearningResult
+from olivine.algorithms.olive import OliveLearningResult
 from olivine.algorithms.olive.parameters import trajectory_bound
 from olivine.reduction.environments import threesat
 from scipy.stats import beta

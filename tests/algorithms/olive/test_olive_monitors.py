@@ -14,8 +14,6 @@ from olivine.algorithms.learning.draw_classes import make_q_class, optimal_membe
 from olivine.algorithms.learning.problem import contradictions
 from olivine.algorithms.mdp.tabular import random_tabular_mdp
 from olivine.algorithms.olive import review
-from olivine.algorithms.olive.environments import LayeredEnvironment
-from olivine.algorithms.olive.finite_pairs import FinitePairs
 from olivine.algorithms.olive.parameters import (
     OliveParameters,
     practical_parameters,
@@ -23,8 +21,9 @@ from olivine.algorithms.olive.parameters import (
     theorem_parameters,
     trajectory_bound,
 )
-from olivine.algorithms.olive.run import olive_sampled
+from olivine.algorithms.olive.run import LayeredEnvironment, olive_sampled
 from olivine.algorithms.olive_program.program import average_bellman_errors
+from olivine.algorithms.olive_program.sampled_program import FinitePairs
 
 from tests.support.depth import deep
 

@@ -12,18 +12,17 @@ from hypothesis import strategies as st
 from olivine.algorithms.exact.arrays import END
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
-from olivine.algorithms.olive.environments import TabularEnvironment
-from olivine.algorithms.olive.finite_pairs import FinitePairs
 from olivine.algorithms.olive.parameters import (
     OliveParameters,
     tabular_log_size,
     theorem_parameters,
 )
-from olivine.algorithms.olive.run import olive_sampled
+from olivine.algorithms.olive.run import TabularEnvironment, olive_sampled
 from olivine.algorithms.olive_program.model import program_model
 from olivine.algorithms.olive_program.optimisers import BranchAndBound, Milp
 from olivine.algorithms.olive_program.program import OliveProgram, Pair
 from olivine.algorithms.olive_program.sampled_program import (
+    FinitePairs,
     LevelData,
     SampledConstraint,
     SampledProgram,

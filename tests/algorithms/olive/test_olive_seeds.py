@@ -7,9 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from olivine.algorithms.mdp.tabular import random_tabular_mdp
-from olivine.algorithms.olive.environments import TabularEnvironment
 from olivine.algorithms.olive.parameters import OliveParameters
-from olivine.algorithms.olive.run import olive_sampled
+from olivine.algorithms.olive.run import TabularEnvironment, olive_sampled
 from olivine.algorithms.olive_program.optimisers import BranchAndBound
 from olivine.algorithms.olive_program.rounds import olive_exact
 from olivine.algorithms.olive_program.tiebreak import RandomTiebreak, ScriptedTiebreak

@@ -49,7 +49,8 @@ def described(built) -> tuple:
 def assert_same(program: OliveProgram) -> None:
     assert bulk.fits(program)
     for form in FORMS:
-        one, two = plain.program_model(program, form), bulk.bulk_model(program, form)
+        one = plain.program_model(program, form)
+        two = plain.ProgramModel(program, form, *bulk.bulk_model(program, form))
         assert described(one) == described(two)
         assert len(one.model.variables) == len(two.model.variables)
         pair = program.mdp.optimal_values()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.tabular import ActionData, TabularMDP, random_tabular_mdp
-from olivine.algorithms.olive_program.enumeration import enumerate_policies
+from olivine.algorithms.olive_program.optimisers import enumerate_policies
 from olivine.algorithms.olive_program.program import (
     OliveProgram,
     average_bellman_errors,

@@ -9,12 +9,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.planning import Distribution
 from olivine.algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
-from olivine.algorithms.olive_program.enumeration import (
+from olivine.algorithms.olive_program.model import policy_optimum, program_model
+from olivine.algorithms.olive_program.optimisers import (
     enumerate_policies,
     policy_choices,
-    policy_optimum,
 )
-from olivine.algorithms.olive_program.model import program_model
 from olivine.algorithms.olive_program.program import OliveProgram
 from olivine.solvers.milp.milp import solve_milp
 from olivine.solvers.outcome import Status

@@ -253,7 +253,7 @@ def test_claims_bind_where_they_are_proved() -> None:
 
 def test_a_process_that_is_no_mdp_is_a_broken_premise(monkeypatch) -> None:
     verdict = SimpleNamespace(holds=False, reason="aliased")
-    place = "olivine.algorithms.two_sample.review.observed_mdp"
+    place = "olivine.algorithms.two_sample.observed_mdp"
     monkeypatch.setattr(place, lambda environment: verdict)
     assert record().failing() == {"markov"}
     assert record().reports()["markov"].first.startswith("aliased")

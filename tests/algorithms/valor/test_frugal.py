@@ -22,8 +22,7 @@ from olivine.algorithms.valor import (
     linear_defaults,
     valor,
 )
-from olivine.algorithms.valor.algorithm import LocalValues
-from olivine.algorithms.valor.consensus import ConsensusPrograms, optimum
+from olivine.algorithms.valor.algorithm import ConsensusPrograms, LocalValues, optimum
 from olivine.algorithms.valor.frugal import SharedData, on_grid
 
 from tests.support.depth import deep, with_rows
@@ -250,7 +249,7 @@ def test_the_first_look_learns_a_new_state_and_more_looks_spare_a_known_one() ->
     # A learned state is replayed, so that it has twice as many observations.
     for level in (2, 3):
         most = max(t.data.draws for t in tests if len(t.path) + 1 == level)
-        for triple in run.programs.learned(level):
+        for triple in run.programs.triples[level]:
             data = run.observations(triple)
             assert data.draws >= 2 * most
             # The constraint is on all of them: |V - E[g]| ≤ φ up to the LP's accuracy.
@@ -289,9 +288,9 @@ def test_cuts_narrow_what_is_known_and_keep_the_true_values(name) -> None:
     for result in found:
         assert deviation(run, result.function) < 2 * spread
     # Least squares on the states' values is no more spread; bits are no part of V*.
-    states = [run.observations(t) for t in programs.learned(3)]
+    states = [run.observations(t) for t in programs.triples[3]]
     means = np.array([d.probabilities @ d.observations for d in states])
-    values = np.array([float(t.value) for t in programs.learned(3)])
+    values = np.array([float(t.value) for t in programs.triples[3]])
     if name == "lock":
         means[:, 3:] = 0
     theta = np.linalg.lstsq(means, values, rcond=None)[0]
@@ -307,7 +306,7 @@ def test_cuts_narrow_what_is_known_and_keep_the_true_values(name) -> None:
 def deviation(run, function):
     """Standard deviation at the learned states of level 3, in the mean square."""
     squares = []
-    for triple in run.programs.learned(3):
+    for triple in run.programs.triples[3]:
         data = run.observations(triple)
         values = function(data.observations)
         mean = data.expectation(values)
@@ -337,7 +336,7 @@ def test_how_far_functions_may_vary_grows_with_phi() -> None:
     programs, spread = run.programs, float(run.parameters.spread)
     data = run.environment.draw((0,), 40, np.random.default_rng(0), level=2)
     programs._observations = lambda triple: data
-    programs._triples[2] = [SimpleNamespace()]
+    programs.triples[2] = [SimpleNamespace()]
 
     def is_cut(times: float) -> bool:
         signs = np.where(np.arange(len(data)) % 2, 1.0, -1.0)
@@ -374,7 +373,7 @@ def test_a_run_takes_at_most_what_each_of_its_calls_may_fill() -> None:
 @pytest.mark.parametrize(("wanted", "drawn"), [(30, 30), (10**9, None)])
 def test_learned_states_are_seen_twice_as_often_as_a_test_draws_at_most(wanted, drawn):
     run, _ = run_of(make("lock-gaussian", 0, horizon=2), "linear")
-    run.programs.learned = lambda level: [SimpleNamespace(path=(0,))]
+    run.programs.triples = {2: [SimpleNamespace(path=(0,))]}
     run.programs.rebuild = lambda level: None
     run._replenish(2, wanted)
     assert run.shared.observations((0,)).draws == (drawn or 2 * run.parameters.n_test)
@@ -393,14 +392,14 @@ def test_a_spread_of_any_size_takes_more_draws() -> None:
 def test_a_consensus_takes_a_learned_value_that_noise_may_part_from_it() -> None:
     run, _ = run_of(make("lock-gaussian", 0, horizon=2), "linear")
     data = run.environment.draw((0,), 100, np.random.default_rng(0), level=2)
-    run.programs.learned = lambda level: [SimpleNamespace(value=Fraction(1, 2))]
+    run.programs.triples = {2: [SimpleNamespace(value=Fraction(1, 2))]}
     near, far = Fraction(1, 2) + Fraction(29, 1000), Fraction(1, 2) + Fraction(31, 1000)
     assert run._settled(2, near, data) == Fraction(1, 2)  # 3 · 0.1/√100 = 0.03
     assert run._settled(2, far, data) == far
-    run.programs.learned = lambda level: []
+    run.programs.triples = {2: []}
     assert run._settled(2, near, data) == near
     run, _ = run_of(make("lock-gaussian", 0, horizon=2), "linear", spread=None)
-    run.programs.learned = lambda level: [SimpleNamespace(value=Fraction(1, 2))]
+    run.programs.triples = {2: [SimpleNamespace(value=Fraction(1, 2))]}
     assert run._settled(2, near, data) == near
 
 

@@ -20,6 +20,7 @@ from olivine.algorithms.learning.metaalg import metaalg
 from olivine.algorithms.learning.problem import Problem
 from olivine.algorithms.oracles.ledger import unguard
 from olivine.algorithms.oracles.multi import multi
+from olivine.algorithms.valor import ValorMonitors
 from olivine.algorithms.valor.algorithm import (
     LocalValues,
     constrained_step,
@@ -32,7 +33,6 @@ from olivine.algorithms.valor.parameters import (
     PracticalParameters,
     ValorParameters,
 )
-from olivine.algorithms.valor.review import ValorMonitors
 from olivine.claims.instances import sacrificed
 
 from tests.support.valor import both, monitored, theorem

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.olive_program.enumeration import enumerate_policies
+from olivine.algorithms.olive_program.optimisers import enumerate_policies
 from olivine.algorithms.olive_program.program import OliveProgram
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.random_formula import random_ksat

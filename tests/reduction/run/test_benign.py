@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from olivine.algorithms.olive_program.enumeration import enumerate_policies
+from olivine.algorithms.olive_program.optimisers import enumerate_policies
 from olivine.algorithms.olive_program.program import (
     OliveProgram,
     average_bellman_errors,

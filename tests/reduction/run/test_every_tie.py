@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.olive.parameters import theorem_parameters
-from olivine.algorithms.olive_program.enumeration import policy_optimum
+from olivine.algorithms.olive_program.model import policy_optimum
 from olivine.algorithms.olive_program.program import OliveProgram
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.run.every_tie import Noise, every_tie

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive_program.enumeration import policy_optimum
+from olivine.algorithms.olive_program.model import policy_optimum
 from olivine.algorithms.olive_program.optimisers import BranchAndBound
 from olivine.claims.ties import beside, forced_parts
 from olivine.reduction.family.family import Family, Variant

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.planning import Pair
-from olivine.algorithms.olive_program.enumeration import enumerate_policies
 from olivine.algorithms.olive_program.model import program_model
+from olivine.algorithms.olive_program.optimisers import enumerate_policies
 from olivine.algorithms.olive_program.program import (
     OliveProgram,
     average_bellman_errors,

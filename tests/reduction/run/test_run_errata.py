@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 from olivine.algorithms.mdp.planning import Distribution, Pair
 from olivine.algorithms.mdp.tabular import TabularMDP
-from olivine.algorithms.olive_program.enumeration import enumerate_policies
+from olivine.algorithms.olive_program.optimisers import enumerate_policies
 from olivine.algorithms.olive_program.program import OliveProgram
 from olivine.reduction.family.family import Family
 from olivine.reduction.run.run import adversarial_run

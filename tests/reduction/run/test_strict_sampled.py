@@ -5,9 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from olivine.algorithms.olive.environments import TabularEnvironment
 from olivine.algorithms.olive.parameters import OliveParameters
-from olivine.algorithms.olive.run import olive_sampled
+from olivine.algorithms.olive.run import TabularEnvironment, olive_sampled
 from olivine.algorithms.olive_program.tiebreak import RandomTiebreak
 from olivine.claims.strengths import sampled_formulas, sampled_optimum
 from olivine.reduction.family.family import Family

@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from olivine.algorithms.olive_program.enumeration import enumerate_policies
 from olivine.algorithms.olive_program.model import program_model
+from olivine.algorithms.olive_program.optimisers import enumerate_policies
 from olivine.reduction.family.family import Family
 from olivine.reduction.program.optimum import optimum
 from olivine.reduction.program.witness import back, check, forward
