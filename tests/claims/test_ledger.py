@@ -24,8 +24,8 @@ SLOW = {
     "theorem-r": "reduction/run/test_forced.py",
     "forced-noise": "reduction/run/test_forced.py",
     "olive-nphard-g-simple": "reduction/program/test_program_theorem_o.py",
-    "bellman-backup": "algorithms/barriers/test_barrier_backup_runs.py",
-    "square-loss-barrier-worst": "algorithms/barriers/test_barrier_square_loss.py",
+    "bellman-backup": "algorithms/barriers/test_barrier_backup.py",
+    "square-loss-barrier-worst": "algorithms/barriers/test_barriers.py",
 }
 """Claims whose check is long, and the quick tests of the same statement."""
 

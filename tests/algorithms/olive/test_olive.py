@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import fmpq, fmpq_mat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
@@ -39,20 +40,8 @@ HALF = Fraction(1, 2)
 
 
 def rank(vectors: list[list[Fraction]]) -> int:
-    """Rank by elimination in fractions."""
-    rows, found = [list(v) for v in vectors], 0
-    for column in range(len(rows[0]) if rows else 0):
-        pivot = next((r for r in rows[found:] if r[column]), None)
-        if pivot is None:
-            continue
-        rows.remove(pivot)
-        rows.insert(found, pivot)
-        for row in rows[found + 1 :]:
-            factor = row[column] / pivot[column]
-            for j, entry in enumerate(pivot):
-                row[j] -= factor * entry
-        found += 1
-    return found
+    rows = [[fmpq(v.numerator, v.denominator) for v in vector] for vector in vectors]
+    return fmpq_mat(rows).rank() if rows else 0
 
 
 def dense(mdp: TabularMDP, distribution: Distribution) -> list[Fraction]:

@@ -1,4 +1,4 @@
-"""Finite classes of OLIVE: Q-functions as pairs, all errors of a class at once."""
+"""Finite classes of OLIVE: pairs, all errors at once, the project's environments."""
 
 from __future__ import annotations
 
@@ -34,13 +34,31 @@ from olivine.algorithms.olive_program.sampled_program import (
 )
 from olivine.algorithms.olive_program.tiebreak import RandomTiebreak
 
-from tests.support.depth import spread, with_rows
+from tests.support.depth import deep, spread, with_rows
 from tests.support.refusals import refused
 from tests.support.tabular import mdps, pairs, pairs_of_q_functions
 
 PRACTICAL = OliveParameters(
     Fraction(1, 100), Fraction(3, 20), 1000, 4000, 40_000, max_rounds=60
 )
+
+
+MANY = OliveParameters(Fraction(1, 1000), Fraction(1, 100), 10**6, 10**12, 10**12)
+# Means over 10^12 draws are within 10^-5 of the truth, far below 1/100.
+PARAMETERS = OliveParameters(
+    Fraction(1, 100), Fraction(1, 10), 10**12, 10**12, 10**12, 40
+)
+
+
+def lost(environment, layered, policy) -> Fraction:
+    truth = environment.truth
+    return truth.optimal_value - truth.policy_value(layered.policies(policy))
+
+
+def play(layered, functions, parameters, rng, **options):
+    """Run OLIVE on a finite class."""
+    optimiser = FinitePairs(layered.pairs(functions))
+    return olive_sampled(layered, parameters, rng, optimiser=optimiser, **options)
 
 
 @settings(max_examples=25, deadline=None)
@@ -109,10 +127,11 @@ def test_the_walk_is_that_of_the_program(data, mdp, seed) -> None:
 
 def test_what_does_not_fit_a_class_is_refused():
     program = SampledProgram([2, 1], TabularEnvironment(_chain()).starts(1, None))
-    with pytest.raises(ValueError, match="pairs on 1 observations, there are 2"):
-        FinitePairs([Pair.from_fractions([1], [0])]).maximise(program)
-    with pytest.raises(ValueError, match="action that there is not"):
-        FinitePairs([Pair.from_fractions([1, 0], [0, 1])]).maximise(program)
+    for message, pair in (
+        ("pairs on 1 observations, there are 2", Pair.from_fractions([1], [0])),
+        ("action that there is not", Pair.from_fractions([1, 0], [0, 1])),
+    ):
+        refused(message, FinitePairs([pair]).maximise, program)
     functions = FiniteQClass([[[[0, 1]]]])
     refused(r"levels: not all in 1\.\.1", pairs_of_class, functions, [2], [0])
     refused("codes", pairs_of_class, functions, [1], [1])
@@ -183,13 +202,10 @@ def test_one_class_serves_exact_sampled_and_tabular_runs(seed) -> None:
     assert exact.proved
     assert mdp.evaluate(exact.policy).value(mdp.start) == best
     layered = LayeredEnvironment(environment, functions)
-    rng = np.random.default_rng([seed, 2])
-    many = OliveParameters(Fraction(1, 1000), Fraction(1, 100), 10**6, 10**12, 10**12)
-    optimiser = FinitePairs(layered.pairs(functions))
-    sampled = olive_sampled(layered, many, rng, optimiser=optimiser)
+    sampled = play(layered, functions, MANY, np.random.default_rng([seed, 2]))
     assert sampled.status == "finished"
-    lost = best - environment.truth.policy_value(layered.policies(sampled.policy))
-    assert lost <= Fraction(1, 50)
+    assert environment.truth.optimal_value == best
+    assert lost(environment, layered, sampled.policy) <= Fraction(1, 50)
 
 
 def test_an_action_beyond_a_states_last_repeats_it() -> None:
@@ -212,20 +228,15 @@ def test_features_are_learned_through_their_decoders(name, ties) -> None:
     functions = make_q_class(environment, np.random.default_rng(2))
     layered = LayeredEnvironment(environment, functions)
     rng = np.random.default_rng(3)
-    result = olive_sampled(
-        layered,
-        PRACTICAL,
-        rng,
-        optimiser=FinitePairs(layered.pairs(functions)),
-        tiebreak=RandomTiebreak(rng) if ties == "random" else None,
-    )
+    tiebreak = RandomTiebreak(rng) if ties == "random" else None
+    result = play(layered, functions, PRACTICAL, rng, tiebreak=tiebreak)
     assert result.status == "finished"
     assert result.trajectories == environment.trajectories
-    policies = layered.policies(result.policy)
     truth = environment.truth
     if truth.exact:
-        assert truth.optimal_value - truth.policy_value(policies) <= Fraction(3, 10)
+        assert lost(environment, layered, result.policy) <= Fraction(3, 10)
     else:
+        policies = layered.policies(result.policy)
         mean, error = truth.estimate_policy_value(policies, 5000, rng)
         assert float(truth.optimal_value) - mean <= 0.3 + 5 * error
 
@@ -271,12 +282,7 @@ def test_a_class_without_the_optimum_runs_out() -> None:
     assert optimal_member(functions, environment) is None
     layered = LayeredEnvironment(environment, functions)
     many = OliveParameters(Fraction(1, 10**4), Fraction(1, 10**3), 10**9, 10**9, 10**12)
-    result = olive_sampled(
-        layered,
-        many,
-        np.random.default_rng(2),
-        optimiser=FinitePairs(layered.pairs(functions)),
-    )
+    result = play(layered, functions, many, np.random.default_rng(2))
     assert result.status == "no pair left"
     assert result.policy is None
     assert {r.level for r in result.rounds} == {1}
@@ -311,36 +317,19 @@ def test_odd_environments(states, actions, horizon, observations, seed) -> None:
         rank=environment.max_states,
         log_size=functions.log_size(),
     )
-    result = olive_sampled(
-        layered,
-        parameters,
-        np.random.default_rng([seed, 1]),
-        optimiser=FinitePairs(layered.pairs(functions)),
-    )
+    result = play(layered, functions, parameters, np.random.default_rng([seed, 1]))
     assert result.status == "finished"
-    truth = environment.truth
-    lost = truth.optimal_value - truth.policy_value(layered.policies(result.policy))
-    assert lost <= Fraction(3, 10)
+    assert lost(environment, layered, result.policy) <= Fraction(3, 10)
 
 
 def test_all_levels_at_once_adds_more_and_loses_no_pair_that_is_right() -> None:
     environment = make("random-finite", 3, states=3, actions=3)
     functions = make_q_class(environment, np.random.default_rng(1), size=200)
     layered = LayeredEnvironment(environment, functions)
-    members = layered.pairs(functions)
-    best = members[optimal_member(functions, environment)]
-    many = OliveParameters(Fraction(1, 1000), Fraction(1, 100), 10**6, 10**12, 10**12)
-    runs = [
-        olive_sampled(
-            layered,
-            many,
-            np.random.default_rng(2),
-            optimiser=FinitePairs(members),
-            all_levels=every,
-        )
-        for every in (False, True)
-    ]
-    for run, added in zip(runs, (1, 3), strict=True):
+    best = layered.pairs(functions)[optimal_member(functions, environment)]
+    for every, added in ((False, 1), (True, 3)):
+        rng = np.random.default_rng(2)
+        run = play(layered, functions, MANY, rng, all_levels=every)
         assert run.status == "finished"
         assert all(len(r.added) == added for r in run.rounds[:-1])
         assert run.program.is_feasible(best)
@@ -349,19 +338,58 @@ def test_all_levels_at_once_adds_more_and_loses_no_pair_that_is_right() -> None:
 def test_every_small_class_of_q_functions() -> None:
     """Exhaustively: H = 1, one state, two actions, values 0 and 1."""
     environment = make("random-finite", 0, states=1, horizon=1, observations=1)
-    truth = environment.truth
-    right = truth.q_values(1)[0].tolist()
+    right = environment.truth.q_values(1)[0].tolist()
     options = list(itertools.product([Fraction(0), Fraction(1)], repeat=2))
     many = OliveParameters(Fraction(1, 1000), Fraction(1, 100), 10, 10**9, 10**12)
     for others in itertools.combinations(options, 2):
         functions = FiniteQClass([[[list(f)] for f in (*others, right)]])
         layered = LayeredEnvironment(environment, functions)
-        result = olive_sampled(
-            layered,
-            many,
-            np.random.default_rng(1),
-            optimiser=FinitePairs(layered.pairs(functions)),
-        )
+        result = play(layered, functions, many, np.random.default_rng(1))
         assert result.status == "finished"
-        value = truth.policy_value(layered.policies(result.policy))
-        assert truth.optimal_value - value <= Fraction(1, 50)
+        assert lost(environment, layered, result.policy) <= Fraction(1, 50)
+
+
+@pytest.mark.parametrize("name", ["random-finite", "tabular", "stochastic"])
+def test_it_ends_near_the_optimum(name) -> None:
+    for seed in range(deep(3, 1)):
+        if name == "stochastic":
+            mdp = random_tabular_mdp(np.random.default_rng(3), horizon=2, width=2)
+            environment = from_mdp(mdp)
+        else:
+            environment = make(name, seed=seed, horizon=2)
+        layered = LayeredEnvironment(environment)
+        result = olive_sampled(layered, PARAMETERS, np.random.default_rng(seed))
+        assert result.status == "finished"
+        assert result.policy is not None
+        # Predicted at least the optimum less the tolerances, errors at most stop.
+        assert lost(environment, layered, result.policy) <= Fraction(3, 20)
+        assert result.trajectories == environment.trajectories
+
+
+def test_codes_run_through_the_levels(rng) -> None:
+    environment = make("random-finite", seed=1)
+    layered = LayeredEnvironment(environment)
+    offsets = layered.offsets
+    sizes = [environment.space(h).n_codes for h in (1, 2, 3)]
+    assert np.diff(offsets).tolist() == sizes
+    assert len(layered.action_counts) == offsets[-1]
+    policy = np.zeros(offsets[-1], dtype=int)
+    for level, data in enumerate(layered.run(policy, 1000, rng), start=1):
+        tuples = data.tuples
+        assert (tuples.actions == 0).all()
+        codes, following = tuples.observations, tuples.next_observations
+        assert ((offsets[level - 1] <= codes) & (codes < offsets[level])).all()
+        if level == 3:
+            assert (following == END).all()
+        else:
+            assert (offsets[level] <= following).all()
+            assert (following < offsets[level + 1]).all()
+    explored = layered.draw([*[policy] * 1, "uniform"], 1000, rng).tuples
+    assert set(explored.actions.tolist()) == {0, 1}
+
+
+def test_bad_input(rng) -> None:
+    layered = LayeredEnvironment(make("tabular"))
+    rules = [*[np.zeros(layered.offsets[-1], dtype=int)] * 3, "uniform"]
+    refused("rules: 4 for", layered.draw, rules, 10, rng)
+    refused("policy has shape", layered.run, [0], 10, rng)

@@ -1,4 +1,4 @@
-"""OLIVE as a registered algorithm."""
+"""OLIVE as a registered algorithm; every run records what it was drawn from."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ import pytest
 from olivine.algorithms.environments import make
 from olivine.algorithms.learning import registry
 from olivine.algorithms.learning.registry import Task
+from olivine.algorithms.mdp.tabular import random_tabular_mdp
 from olivine.algorithms.olive import OliveLearningResult
-from olivine.algorithms.olive.parameters import trajectory_bound
+from olivine.algorithms.olive.parameters import OliveParameters, trajectory_bound
+from olivine.algorithms.olive.run import TabularEnvironment, olive_sampled
+from olivine.algorithms.olive_program.optimisers import BranchAndBound
+from olivine.algorithms.olive_program.rounds import olive_exact
+from olivine.algorithms.olive_program.tiebreak import RandomTiebreak, ScriptedTiebreak
 from olivine.reduction.environments import threesat
 from scipy.stats import beta
 
-from tests.support.depth import with_rows
+from tests.support.depth import spread, with_rows
 from tests.support.refusals import refused
 
 
@@ -37,6 +42,12 @@ def lost(environment, result) -> Fraction:
     return truth.optimal_value - truth.policy_value(list(result.policies))
 
 
+def assert_good(environment, result) -> None:
+    assert result.status == "success"
+    assert result.contradictions == []
+    assert lost(environment, result) <= Fraction(3, 10)
+
+
 @with_rows(
     "params, classes",
     *itertools.product(["theorem", "paper", "practical"], ["finite", "tabular"]),
@@ -45,9 +56,7 @@ def lost(environment, result) -> Fraction:
 def test_both_classes_with_all_parameters(classes, params) -> None:
     environment = make("random-finite", 2)
     result = run(environment, classes=classes, params=params)
-    assert result.status == "success"
-    assert result.contradictions == []
-    assert lost(environment, result) <= Fraction(3, 10)
+    assert_good(environment, result)
     assert result.trajectories == environment.trajectories
     p = result.parameters
     assert p["version"] == params
@@ -94,19 +103,13 @@ def test_constraints_at_all_levels_count_at_all_levels() -> None:
 def test_stochastic_dynamics(classes, seed) -> None:
     environment = threesat(np.random.default_rng(seed), variables=3, clauses=1)
     assert not environment.deterministic
-    result = run(environment, classes=classes)
-    assert result.status == "success"
-    assert result.contradictions == []
-    assert lost(environment, result) <= Fraction(3, 10)
+    assert_good(environment, run(environment, classes=classes))
 
 
 @pytest.mark.parametrize("name", ["grid", "tabular"])
 def test_other_finite_environments(name) -> None:
     environment = make(name, 1)
-    result = run(environment)
-    assert result.status == "success"
-    assert result.contradictions == []
-    assert lost(environment, result) <= Fraction(3, 10)
+    assert_good(environment, run(environment))
 
 
 @pytest.mark.parametrize("name", ["lock", "lock-gaussian", "diabolical-lock"])
@@ -257,3 +260,58 @@ def test_random_environments_at_the_theorems_constants(classes, count) -> None:
     assert inside >= 0.9 * count
     if count >= 100:
         assert lower >= 0.9
+
+
+PARAMETERS = OliveParameters(Fraction(1, 20), Fraction(3, 10), 50, 500, 2000, 12)
+
+
+def shape(result):
+    """What a run did, without the seconds."""
+    rounds = [(r.pair, r.optimum, r.errors, r.level) for r in result.rounds]
+    return result.status, result.trajectories, rounds
+
+
+@pytest.mark.parametrize("seed", spread([3, 0], 1))
+def test_exact_runs_record_the_ties(seed) -> None:
+    mdp = random_tabular_mdp(np.random.default_rng(seed), horizon=3, width=2)
+    rng = np.random.default_rng([seed, 7])
+    rng.random(2)  # a generator that was used before
+    ties = RandomTiebreak(rng)
+    first = olive_exact(mdp, optimiser=BranchAndBound(), tiebreak=ties)
+    assert first.seed is None
+    assert first.tie_seed.entropy == (seed, 7)
+    again = RandomTiebreak(first.tie_seed.generator())
+    second = olive_exact(mdp, optimiser=BranchAndBound(), tiebreak=again)
+    assert shape(first) == shape(second)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_sampled_runs_record_data_and_ties(shared) -> None:
+    """One generator may serve both."""
+    mdp = random_tabular_mdp(np.random.default_rng(2), horizon=2, width=2)
+
+    def play(rng, ties):
+        return olive_sampled(
+            TabularEnvironment(mdp),
+            PARAMETERS,
+            rng,
+            optimiser=BranchAndBound(),
+            tiebreak=RandomTiebreak(rng if shared else ties),
+        )
+
+    rng = np.random.default_rng(5)
+    rng.random(3)
+    first = play(rng, np.random.default_rng(6))
+    assert first.seed.entropy == 5
+    assert shared or first.tie_seed.entropy == 6
+    second = play(first.seed.generator(), first.tie_seed.generator())
+    assert shape(first) == shape(second)
+
+
+def test_what_draws_nothing_has_no_seed() -> None:
+    mdp = random_tabular_mdp(np.random.default_rng(1), horizon=2, width=1)
+    result = olive_exact(mdp, optimiser=BranchAndBound())
+    assert result.seed is result.tie_seed is None
+    drawn = RandomTiebreak(np.random.default_rng(4))
+    assert ScriptedTiebreak([], drawn).seed.entropy == 4
+    assert ScriptedTiebreak([]).seed is None
