@@ -160,14 +160,11 @@ def test_the_worst_permitted_policy() -> None:
     data = EmpiricalMeasure([0, 1])
     policies = FinitePolicyClass([[0, 0], [0, 1], [1, 1]], 2)
     costs = [[0.0, 1.0], [0.0, 1.0]]
-    found = worst_permitted(
-        policies, [ClassificationSet(data, costs, 0.5)], epsilon_feas=0.1
-    )
+    possible, impossible = ([ClassificationSet(data, costs, b)] for b in (0.5, -1))
+    found = worst_permitted(policies, possible, epsilon_feas=0.1)
     assert found.feasible
     assert found.costs.tolist() == [0.5]
-    found = worst_permitted(
-        policies, [ClassificationSet(data, costs, -1)], epsilon_feas=0.1
-    )
+    found = worst_permitted(policies, impossible, epsilon_feas=0.1)
     assert found.status is MultiStatus.UNKNOWN
     assert found.policy is None
     assert not found.honoured

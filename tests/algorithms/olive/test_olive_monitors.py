@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from olivine.algorithms.olive_program.program import average_bellman_errors
 from olivine.algorithms.olive_program.sampled_program import FinitePairs
 
 from tests.support.depth import deep
+from tests.support.refusals import refused
 
 EPSILON = 0.3
 
@@ -56,11 +58,16 @@ def test_true_errors_of_an_mdp_are_its_exact_ones(seed, horizon, width) -> None:
         assert sum(errors, Fraction(0)) == truth.value(pair) - value
 
 
+def drawn(name, seed):
+    """Draw twelve functions for an environment."""
+    environment = make(name, seed)
+    functions = make_q_class(environment, np.random.default_rng(0), size=12)
+    return environment, functions, LayeredEnvironment(environment, functions)
+
+
 @pytest.mark.parametrize("name", ["random-finite", "grid", "lock", "diabolical-lock"])
 def test_the_optimal_pair_has_no_error_under_any_policy(name) -> None:
-    environment = make(name, 2)
-    functions = make_q_class(environment, np.random.default_rng(0), size=12)
-    layered = LayeredEnvironment(environment, functions)
+    environment, functions, layered = drawn(name, 2)
     truth = review.TrueErrors(environment, layered.offsets, functions)
     members = layered.pairs(functions)
     best = members[optimal_member(functions, environment)]
@@ -72,9 +79,7 @@ def test_the_optimal_pair_has_no_error_under_any_policy(name) -> None:
 
 
 def test_estimates_of_features_approach_the_true_errors() -> None:
-    environment = make("diabolical-lock", 0)
-    functions = make_q_class(environment, np.random.default_rng(0), size=12)
-    layered = LayeredEnvironment(environment, functions)
+    environment, functions, layered = drawn("diabolical-lock", 0)
     truth = review.TrueErrors(environment, layered.offsets, functions)
     finite = FinitePairs(layered.pairs(functions))
     parameters = OliveParameters(
@@ -90,14 +95,10 @@ def test_estimates_of_features_approach_the_true_errors() -> None:
 
 
 def test_unknown_truth_says_so() -> None:
-    environment = make("lock-gaussian", 0)
-    functions = make_q_class(environment, np.random.default_rng(0), size=4)
-    layered = LayeredEnvironment(environment, functions)
-    with pytest.raises(review.UnknownTruthError, match="no exact"):
-        review.TrueErrors(environment, layered.offsets, functions)
-    lock = make("lock", 0)
-    with pytest.raises(review.UnknownTruthError, match="no decoders"):
-        review.TrueErrors(lock, layered.offsets)
+    environment, functions, layered = drawn("lock-gaussian", 0)
+    unknown = partial(refused, error=review.UnknownTruthError)
+    unknown("no exact", review.TrueErrors, environment, layered.offsets, functions)
+    unknown("no decoders", review.TrueErrors, make("lock", 0), layered.offsets)
 
 
 class Judged:
@@ -308,40 +309,28 @@ def test_the_theorems_constants_give_what_its_proof_needs() -> None:
 
 def test_the_trajectories_that_the_theorem_promises() -> None:
     p = theorem_parameters(0.2, 0.05, horizon=4, n_actions=3, rank=2, log_size=5.0)
-    bound = trajectory_bound(0.2, 0.05, 2, 3, 4, 5.0)
+    sizes = {"epsilon": 0.2, "delta": 0.05, "M": 2, "K": 3, "H": 4, "log_size": 5.0}
+    bound = trajectory_bound(**sizes)
     assert bound == p.n_est + p.max_rounds * (p.n_eval + p.n_train)
     assert p.trajectory_bound(4) == bound + 3 * p.max_rounds * p.n_train
     assert replace(p, max_rounds=None).trajectory_bound() is None
-    base = trajectory_bound(0.2, 0.05, 2, 3, 4, 5.0)
-    grown = [
-        trajectory_bound(0.1, 0.05, 2, 3, 4, 5.0),
-        trajectory_bound(0.2, 0.01, 2, 3, 4, 5.0),
-        trajectory_bound(0.2, 0.05, 4, 3, 4, 5.0),
-        trajectory_bound(0.2, 0.05, 2, 6, 4, 5.0),
-        trajectory_bound(0.2, 0.05, 2, 3, 8, 5.0),
-        trajectory_bound(0.2, 0.05, 2, 3, 4, 9.0),
-    ]
-    assert all(n > base for n in grown)
-    assert grown[0] > 4 * base
+    harder = {"epsilon": 0.1, "delta": 0.01, "M": 4, "K": 6, "H": 8, "log_size": 9.0}
+    grown = {k: trajectory_bound(**sizes | {k: v}) for k, v in harder.items()}
+    assert all(n > bound for n in grown.values())
+    assert grown["epsilon"] > 4 * bound
 
 
 def test_practical_parameters_and_their_refusals() -> None:
-    p = practical_parameters(EPSILON, horizon=3, n_actions=2, rank=2)
+    sizes = {"horizon": 3, "n_actions": 2, "rank": 2}
+    p = practical_parameters(EPSILON, **sizes)
     assert (p.tolerance, p.stop) == (Fraction(1, 60), Fraction(3, 20))
     assert p.n_train == 4 * 2 * 60**2
     assert (p.n_est, p.n_eval) == (712, 1600)  # 64/ε² and 16H²/ε², up
     assert p.stop > 3 * p.tolerance
-    own = practical_parameters(
-        EPSILON, horizon=3, n_actions=2, rank=2, tolerance=0.01, n_eval=7
-    )
+    own = practical_parameters(EPSILON, **sizes, tolerance=0.01, n_eval=7)
     assert (own.tolerance, own.n_eval) == (Fraction(1, 100), 7)
     assert own.n_train == 80_000
-    with pytest.raises(ValueError, match="epsilon"):
-        practical_parameters(0.0, horizon=3, n_actions=2, rank=2)
-    for field, value in {"n_est": 0, "n_eval": 1.5, "n_train": True}.items():
-        with pytest.raises(ValueError, match=field):
-            practical_parameters(
-                EPSILON, horizon=3, n_actions=2, rank=2, **{field: value}
-            )
-    with pytest.raises(ValueError, match="max_rounds"):
-        practical_parameters(EPSILON, horizon=3, n_actions=2, rank=2, max_rounds=-1)
+    refused("epsilon", practical_parameters, 0.0, **sizes)
+    wrong = {"n_est": 0, "n_eval": 1.5, "n_train": True, "max_rounds": -1}
+    for field, value in wrong.items():
+        refused(field, practical_parameters, EPSILON, **sizes, **{field: value})
