@@ -60,7 +60,6 @@ from .rmax import (
 )
 
 __all__ = [
-    "ALGORITHMS",
     "BatchParameters",
     "RmaxParameters",
     "backup",

@@ -34,9 +34,6 @@ from .parameters import (
 )
 
 __all__ = [
-    "ALGORITHMS",
-    "GLOBAL_POLICY",
-    "GlobalPolicyMonitors",
     "GlobalPolicyParameters",
     "GlobalPolicyPracticalParameters",
     "GlobalPolicyTheoremParameters",

@@ -22,14 +22,7 @@ from ..learning.registry import Task, declare, show_q_functions, sizes_of
 from .algorithm import Cells, Consensus, Elimination, Start, lsvee
 from .parameters import LSVEE, LsveeParameters, LsveePractical, LsveeTheorem, root_down
 
-__all__ = [
-    "ALGORITHMS",
-    "LsveeMonitors",
-    "LsveeParameters",
-    "LsveePractical",
-    "LsveeTheorem",
-    "lsvee",
-]
+__all__ = ["LsveeParameters", "LsveePractical", "LsveeTheorem", "lsvee"]
 
 
 def code_chances(

@@ -214,9 +214,10 @@ class Survivors(Run):
         self._estimate: Fraction | None = None
 
     def explore(self, path: Path) -> None:
-        """Call DFS-learn, with the confidence that is due."""
+        """Call DFS-learn from outside; EventFailedError beyond the good event."""
         p = self.parameters
-        self.learn(path, p.on_demand if path else p.first)
+        self._left = p.max_eliminations
+        self._dfs_learn(path, p.on_demand if path else p.first)
 
     def choose(self) -> tuple[Sequence[Any], Fraction]:
         """Greedy policy of the first survivor, and V̂*, estimated once."""
@@ -229,11 +230,6 @@ class Survivors(Run):
             self._estimate = values[0]
             notify(self.observers, Start(member, values[0]))
         return self.functions.greedy(member), self._estimate
-
-    def learn(self, path: Path, sizes: Sizes) -> None:
-        """Call DFS-learn from outside; EventFailedError beyond the good event."""
-        self._left = self.parameters.max_eliminations
-        self._dfs_learn(path, sizes)
 
     def _dfs_learn(self, path: Path, sizes: Sizes) -> None:
         notify(self.observers, Entered(path))

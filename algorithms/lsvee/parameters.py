@@ -142,22 +142,9 @@ class LsveeTheorem(LsveeParameters):
     demand δ/(6 M H² n_exp); inside a call, δ₁ = δ'/(2MKH) per consensus test and δ₂ =
     δ'/(2MH) per elimination. N is the size of the class at the start.
 
-    Parameters
-    ----------
-    eps, delta
-        ε and δ in (0, 1); floats stand for their decimal digits.
-    M, K, H, N
-        As for `LsveeParameters`; N is ``len(functions)``.
-    version
-        ``"theorem"`` or ``"paper"``: the same constants.
+    Floats stand for their decimal digits; N is ``len(functions)``. The versions
+    ``"theorem"`` and ``"paper"`` are the same. ValueError for an argument out of range.
 
-    Raises
-    ------
-    ValueError
-        For an argument out of range.
-
-    Examples
-    --------
     >>> p = LsveeTheorem(0.3, 0.1, M=2, K=2, H=3, N=64)
     >>> p.n_exp, p.n_eval, f"{p.first.n_train:.1e}", f"{p.trajectory_bound:.1e}"
     (157, 2340, '4.9e+10', '2.0e+14')

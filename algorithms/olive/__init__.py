@@ -52,8 +52,6 @@ from .parameters import (
 from .review import SampledRun, Setting, TrueErrors, olive_reports, optimal_pair
 from .run import LayeredEnvironment, olive_sampled
 
-__all__ = ["ALGORITHMS", "OLIVE", "OliveLearningResult"]
-
 SECONDS = 60.0  # default time limit of an engine for the program of a round
 
 CHOICES = {

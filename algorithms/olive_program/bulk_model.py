@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequen
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,6 @@ from ..exact.arrays import fits_int64, gather, magnitude, segment_sums
 from .program import Form, OliveProgram, action_classes, backup_range, bellman_rows
 
 Ints = NDArray[Any]
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 _ONE = Fraction(1)
 
@@ -378,14 +376,14 @@ class _Term:
     high: Fraction
 
 
-class Late(UserDict[Key, Value]):
+class Late(UserDict[Any, Any]):
     """A dictionary that is made when it is first read."""
 
-    def __init__(self, make: Callable[[], dict[Key, Value]]) -> None:
+    def __init__(self, make: Callable[[], dict[Any, Any]]) -> None:
         self._make = make
 
     @cached_property
-    def data(self) -> dict[Key, Value]:  # type: ignore[override]
+    def data(self) -> dict[Any, Any]:  # type: ignore[override]
         """Make it."""
         return self._make()
 

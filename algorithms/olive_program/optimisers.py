@@ -75,22 +75,16 @@ def least_tolerance(
         seconds = outcome.seconds
         if outcome.status is not Status.FEASIBLE:
             outcome = confirm(model, outcome)
-    found = _exact_point(outcome)
-    if found is None:
+    if outcome.values is None or not outcome.exact or outcome.reason:
         proved = outcome.exact and outcome.status is Status.INFEASIBLE
         reason = outcome.reason or f"the engine says {outcome.status.value}"
         return LeastTolerance(None, None, proved, seconds, "" if proved else reason)
+    found = [Fraction(v) for v in outcome.values]
     tolerance = found[variable]
     proved = outcome.status is Status.OPTIMAL or tolerance == 0
     return LeastTolerance(
         tolerance, program_model(relaxed).pair(found[:variable]), proved, seconds
     )
-
-
-def _exact_point(outcome: LinearOutcome) -> list[Fraction] | None:
-    if outcome.values is None or not outcome.exact or outcome.reason:
-        return None
-    return [Fraction(v) for v in outcome.values]
 
 
 def _model(

@@ -189,14 +189,11 @@ class Tiebreak(Protocol):
 class SolverTiebreak:
     """The optimiser's own maximiser; ValueError if the rule is unknown."""
 
+    seed = None
+
     def __init__(self, level: LevelRule = "largest") -> None:
         check_choice("level rule", level, _LEVEL_RULES)
         self.rule: LevelRule = level
-
-    @property
-    def seed(self) -> RecordedSeed | None:
-        """None."""
-        return None
 
     def maximiser(self, problem: RoundProblem) -> Answer:
         """Take the optimiser's answer."""

@@ -29,8 +29,6 @@ from .parameters import (
 )
 
 __all__ = [
-    "ALGORITHMS",
-    "TwoSampleMonitors",
     "TwoSampleParameters",
     "TwoSamplePracticalParameters",
     "TwoSampleTheoremParameters",

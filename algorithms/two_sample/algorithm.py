@@ -27,7 +27,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..classes.protocols import PolicyClass, ValueClass
 from ..environments.protocol import Environment, knows_truth
@@ -111,17 +110,12 @@ def _listed_level(
             return ObservedMdp(
                 None, f"observations of level {level} are features, not listed"
             )
-        for key in _keys(features):
+        for key in {row.tobytes() for row in features + 0.0}:  # -0.0 and 0.0 are one
             if seen.setdefault(key, state) != state:
                 return ObservedMdp(
                     None, f"two states of level {level} share a feature vector"
                 )
     return ObservedMdp(True)
-
-
-def _keys(features: NDArray[Any]) -> set[bytes]:
-    """Rows as bytes; 0.0 is added so that -0.0 and 0.0 are one."""
-    return {row.tobytes() for row in features + 0.0}
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,15 +34,9 @@ from .parameters import (
 )
 
 __all__ = [
-    "ALGORITHMS",
-    "CONSTRAINED",
-    "VALOR",
     "FrugalParameters",
     "FrugalValues",
     "PracticalParameters",
-    "TheoremParameters",
-    "ValorMonitors",
-    "ValorParameters",
     "frugal_defaults",
     "linear_defaults",
     "valor",

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import numpy as np
 from olivine.algorithms.environments import from_lists
 from olivine.algorithms.learning.events import Iteration
 from olivine.algorithms.learning.monitors import with_monitors
@@ -28,13 +29,12 @@ def theorem(env, values, policies, eps=0.3, delta=0.1):
     )
 
 
-def monitored(env, values, policies, parameters, rng, *, observers=(), test_class=None):
-    """Run with monitors."""
-    given_ = env, values, policies, parameters
-    monitors = TwoSampleMonitors(Problem(*given_[:3]), given_[3], test_class)
-    result = two_sample(
-        *given_, rng, observers=(monitors, *observers), test_class=test_class
-    )
+def monitored(env, values, policies, p, rng=0, *, observers=(), test_class=None):
+    """Run with monitors; ``rng``: a generator or a seed."""
+    monitors = TwoSampleMonitors(Problem(env, values, policies), p, test_class)
+    seen, rng = (monitors, *observers), np.random.default_rng(rng)
+    classes = values, policies
+    result = two_sample(env, *classes, p, rng, observers=seen, test_class=test_class)
     return with_monitors(result, monitors.reports(result))
 
 

@@ -1,5 +1,6 @@
 """Runs of VALOR and of its constrained variant, with monitors."""
 
+import numpy as np
 import pytest
 from olivine.algorithms.learning.monitors import with_monitors
 from olivine.algorithms.learning.problem import Problem
@@ -26,8 +27,9 @@ def theorem(env, values, policies, name, eps=0.3, delta=0.1):
     )
 
 
-def monitored(name, env, values, policies, parameters, rng, *, observers=()):
-    """Run with monitors."""
+def monitored(name, env, values, policies, parameters, rng=0, *, observers=()):
+    """Run with monitors; ``rng``: a generator or a seed."""
+    rng = np.random.default_rng(rng)
     monitors = ValorMonitors(Problem(env, values, policies), parameters)
     result = ALGORITHMS[name](
         env, values, policies, parameters, rng, observers=(monitors, *observers)

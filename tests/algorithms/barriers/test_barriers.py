@@ -142,8 +142,7 @@ def test_classes_without_g_star_and_false_coverages_are_refused():
 
 @pytest.mark.parametrize("m", [0, 1, 3, -2, average.MAX_CONTEXTS + 2, True, 2.0])
 def test_contexts_out_of_range(m):
-    with pytest.raises(ValueError, match=r"m: .* no even integer in 2\.\.16"):
-        average.AverageBarrier(m)
+    refused(r"m: .* no even integer in 2\.\.16", average.AverageBarrier, m)
 
 
 def test_valor_is_run_at_the_accuracy_of_the_barrier():

@@ -31,6 +31,7 @@ from olivine.claims.global_policy_cases import (
 
 from tests.support.depth import with_rows
 from tests.support.global_policy import premises
+from tests.support.refusals import refused
 
 LONG_5 = pytest.param(5, marks=pytest.mark.long)  # quick: the ledger's claims
 
@@ -88,8 +89,7 @@ def test_printed_constants_do_not(h) -> None:
     ({"eps_feas": math.nan}, "nan"),
 )
 def test_bad_practical_parameters(chosen, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        GlobalPolicyPracticalParameters(0.3, 0.1, 2, 2, 2, **chosen)
+    refused(message, GlobalPolicyPracticalParameters, 0.3, 0.1, 2, 2, 2, **chosen)
     with pytest.raises(ValueError, match="level: 4 is not in"):
         GlobalPolicyPracticalParameters(0.3, 0.1, 2, 2, 2).phi(4)
 

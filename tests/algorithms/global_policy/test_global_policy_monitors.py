@@ -47,6 +47,7 @@ from olivine.claims.instances import known_values
 from tests.support.depth import with_rows
 from tests.support.global_policy import practical, premises
 from tests.support.learning import recorded
+from tests.support.refusals import refused
 
 QUARTER, MOST = Fraction(1, 4), Fraction(9, 10)
 Q, P, S = (0,), (1,), (2,)
@@ -401,8 +402,7 @@ def test_policies_are_never_played_before_they_are_set() -> None:
     assert run.test_learned(()) is False  # no learned path: no data
     assert made.environment.trajectories == 0
     run.learned[0].append(())
-    with pytest.raises(RuntimeError, match="before it is set"):
-        run.test_learned(())
+    refused("before it is set", run.test_learned, (), error=RuntimeError)
 
 
 @pytest.mark.long

@@ -30,6 +30,7 @@ from olivine.claims.instances import (
 
 from tests.support.depth import spread, with_rows
 from tests.support.learning import check_share
+from tests.support.refusals import refused
 
 HALF = Fraction(1, 2)
 
@@ -176,8 +177,7 @@ def test_the_classes_of_instances_hold_the_function_that_is_optimal(made):
 
 
 def test_an_instance_that_misleads_has_two_levels():
-    with pytest.raises(ValueError, match="horizon: 1 is below 2"):
-        misled_at(1)
+    refused("horizon: 1 is below 2", misled_at, 1)
 
 
 def test_ties_are_kept_whatever_is_allowed(rng):
@@ -288,8 +288,7 @@ def test_features_with_practical_parameters():
 def test_what_does_not_fit_is_refused(rng):
     env = make("random-finite", 0)
     functions = make_q_class(env, np.random.default_rng(0), size=8)
-    with pytest.raises(ValueError, match="N: 9"):
-        lsvee(env, functions, LsveeTheorem(0.3, 0.1, 2, 2, 3, 9), rng)
+    refused("N: 9", lsvee, env, functions, LsveeTheorem(0.3, 0.1, 2, 2, 3, 9), rng)
     other = FiniteQClass([[[[1, 0]]]])
     with pytest.raises(ValueError, match="functions: 1 levels"):
         lsvee(env, other, LsveeTheorem(0.3, 0.1, 2, 2, 3, 1), rng)

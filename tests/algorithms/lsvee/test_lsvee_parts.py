@@ -170,8 +170,7 @@ def test_bad_practical_parameters(chosen):
     refused(next(iter(chosen)), LsveePractical, 0.3, 0.1, 2, 2, 3, 4, **chosen)
     refused("n_eval", LsveePractical, 0.3, 0.1, 2, 2, 3, 4, n_exp=20, n_eval=10)
     refused("version", LsveeTheorem, 0.3, 0.1, 2, 2, 3, 4, "practical")
-    with pytest.raises(ValueError, match="level"):
-        LsveeTheorem(0.3, 0.1, 2, 2, 3, 4).tolerance(4)
+    refused("level", LsveeTheorem(0.3, 0.1, 2, 2, 3, 4).tolerance, 4)
 
 
 @pytest.mark.parametrize("name", ["random-finite", "grid", "lock"])

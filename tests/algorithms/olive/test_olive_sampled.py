@@ -200,8 +200,7 @@ def test_bad_data_pairs_and_requests_are_refused(rng):
         program.is_feasible(Pair.from_fractions([0], [0]))
     with pytest.raises(ValueError, match="action that there is not"):
         program.is_feasible(Pair.from_fractions([0, 0], [1, 0]))
-    with pytest.raises(ValueError, match="unknown form 'dual'"):
-        program_model(program, "dual")  # type: ignore[arg-type]
+    refused("unknown form 'dual'", program_model, program, "dual")
     assert not program.is_feasible(Pair.from_fractions([0, 2], [0, 0]))
     environment = TabularEnvironment(random_tabular_mdp(np.random.default_rng(2)))
     policy = [0] * environment.mdp.n_states

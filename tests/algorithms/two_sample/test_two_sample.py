@@ -264,20 +264,20 @@ def test_more_calls_than_t_max_are_a_failure() -> None:
     env = make("tabular", 0)
     values, policies = make_classes(env, "tabular", np.random.default_rng(0))
     p = TwoSamplePracticalParameters(0.3, 0.1, 2, 2, 3, T_max=1)
-    result = monitored(env, values, policies, p, np.random.default_rng(0))
+    result = monitored(env, values, policies, p)
     assert result.status == "failure"
     assert result.event_failed
     assert "T_max" in result.reason
     assert result.monitors["dfslearn-calls"].holds is False
     # Inside event E as well: nobody claims that one call is enough.
     p = TwoSamplePracticalParameters(0.3, 0.1, 2, 2, 3, T_max=1, n_train=10**8)
-    result = monitored(env, values, policies, p, np.random.default_rng(0))
+    result = monitored(env, values, policies, p)
     assert result.monitors["event"].holds is True
     assert result.monitors["dfslearn-calls"].holds is False
     assert result.contradictions == []
     # As many as are needed are enough: two children of each of two states.
     p = TwoSamplePracticalParameters(0.3, 0.1, 2, 2, 3, T_max=4)
-    result = monitored(env, values, policies, p, np.random.default_rng(0))
+    result = monitored(env, values, policies, p)
     assert result.succeeded
     assert result.monitors["dfslearn-calls"].margin == 0
 
@@ -286,7 +286,7 @@ def test_exploration_on_demand_learns_what_means_do_not_tell_apart() -> None:
     made, log = unlearned(), Log()
     given_ = made.environment, made.values, made.policies
     p = theorem(*given_)
-    result = monitored(*given_, p, np.random.default_rng(0), observers=[log])
+    result = monitored(*given_, p, observers=[log])
     assert result.succeeded
     assert result.iterations == 2
     (first, before), (second, _) = log.iterations

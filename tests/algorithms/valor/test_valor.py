@@ -30,6 +30,7 @@ from olivine.claims.instances import late_discovery, sacrificed, wrongly_pruned
 
 from tests.support.depth import deep, spread, with_rows
 from tests.support.learning import check_share
+from tests.support.refusals import refused
 from tests.support.valor import ALGORITHMS, both, monitored, theorem
 
 
@@ -146,13 +147,7 @@ def test_exploration_on_demand_repairs_a_wrongly_pruned_state(name) -> None:
     env, log = made.environment, Log()
     parameters = theorem(env, made.values, made.policies, name)
     result = monitored(
-        name,
-        env,
-        made.values,
-        made.policies,
-        parameters,
-        np.random.default_rng(0),
-        observers=[log],
+        name, env, made.values, made.policies, parameters, observers=[log]
     )
     first = log.events.index(("iterate", 1))
     assert log.events[:first] == [("enter", ()), ("store", ())]  # level 2 is pruned
@@ -207,14 +202,7 @@ def test_more_than_m_k_iterations_can_be_needed() -> None:
         0.3, 0.1, 2, 2, 6, n_exp=1, n_test=10**13, n_train=10**13, slack=None,
         **accuracies,
     )  # fmt: skip
-    result = monitored(
-        VALOR,
-        made.environment,
-        made.values,
-        made.policies,
-        parameters,
-        np.random.default_rng(0),
-    )
+    result = monitored(VALOR, made.environment, made.values, made.policies, parameters)
     assert result.succeeded
     assert parameters.M * parameters.K < result.iterations == 6
     assert result.contradictions == []
@@ -364,10 +352,8 @@ def test_defaults_keep_a_consensus_at_a_learned_state(h, bits, k, eps) -> None:
 
 
 def test_defaults_need_features() -> None:
-    with pytest.raises(ValueError, match="no features"):
-        linear_defaults(make("random-finite", 0), 0.3)
-    with pytest.raises(ValueError, match="epsilon"):
-        linear_defaults(make("lock-gaussian", 0), 1.5)
+    refused("no features", linear_defaults, make("random-finite", 0), 0.3)
+    refused("epsilon", linear_defaults, make("lock-gaussian", 0), 1.5)
     codes = make("lock", 0, horizon=3, observations="codes")
     assert dimension(codes) == 6
 

@@ -35,6 +35,7 @@ from olivine.algorithms.valor.parameters import (
 )
 from olivine.claims.instances import sacrificed
 
+from tests.support.refusals import refused
 from tests.support.valor import both, monitored, theorem
 
 
@@ -66,9 +67,7 @@ def test_an_infeasible_program_is_a_failed_event(name) -> None:
     env = two_levels()
     values, policies = wrong_classes()
     parameters = theorem(env, values, policies, name)
-    result = monitored(
-        name, env, values, policies, parameters, np.random.default_rng(0)
-    )
+    result = monitored(name, env, values, policies, parameters)
     assert result.status == "failure"
     assert result.event_failed
     assert "no value function of level 2" in result.reason
@@ -200,9 +199,7 @@ def test_costs_are_rational_where_floats_are_too_coarse() -> None:
     parameters = PracticalParameters(
         0.3, 0.1, 2, 2, 2, n_test=10**30, n_train=10**32, slack=None, **tiny
     )
-    result = monitored(
-        VALOR, env, values, policies, parameters, np.random.default_rng(0)
-    )
+    result = monitored(VALOR, env, values, policies, parameters)
     assert result.succeeded
     assert result.trajectories > 10**30
     assert result.contradictions == []
@@ -218,9 +215,7 @@ def test_classes_for_environments_and_refusals():
     assert len(values.at_level(3)) == len(policies.at_level(3)) == 125
     assert values.log_size() == pytest.approx(math.log(128))
     for kind, message in (("linear", "features"), ("cubic", "none of")):
-        with pytest.raises(ValueError, match=message):
-            make_classes(env, kind, np.random.default_rng(0))
+        refused(message, make_classes, env, kind, np.random.default_rng(0))
     with pytest.raises(ValueError, match="finitely many"):
         make_classes(make("lock", 0), "tabular", np.random.default_rng(0))
-    with pytest.raises(ValueError, match="at most 1"):
-        from_lists([[("s", {"x": 1}, {"x": [2]}, [])]])
+    refused("at most 1", from_lists, [[("s", {"x": 1}, {"x": [2]}, [])]])
