@@ -12,6 +12,7 @@ paper prints with importance weights, in both forms (docs/errata.md, 6).
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -113,37 +114,35 @@ class Ranged:
         )
 
 
-class Program(Protocol):
-    """What OLIVE maximises in a round: `OliveProgram` or `SampledProgram`."""
+class Program(Ranged, ABC):
+    """What OLIVE maximises in a round: `OliveProgram` or `SampledProgram`.
 
-    @property
-    def lower(self) -> Fraction:
-        """Lower end of the range of g."""
+    `action_counts`: number of actions of each observation, shape (n,); `tolerance`:
+    bound φ on the absolute value of every error.
+    """
 
-    @property
-    def upper(self) -> Fraction:
-        """Largest upper end of the ranges of g, and so of the objective."""
+    def __init__(
+        self,
+        action_counts: NDArray[np.int64],
+        tolerance: Fraction | int,
+        lower: Fraction | int,
+        upper: Upper,
+    ) -> None:
+        self.action_counts = action_counts
+        self.tolerance = as_rational("tolerance", tolerance)
+        super().__init__(len(action_counts), lower, upper)
+        if self.tolerance < 0:
+            raise ValueError(f"tolerance {self.tolerance} is negative")
 
-    def upper_of(self, observation: int) -> Fraction:
-        """Upper end of the range of g at an observation."""
-
-    def nearest_to_zero(self, observation: int) -> Fraction:
-        """Value of an observation's range that is nearest to 0."""
-
-    @property
-    def tolerance(self) -> Fraction:
-        """Bound φ on the absolute value of every error."""
-
-    @property
-    def action_counts(self) -> NDArray[np.int64]:
-        """Number of actions of each observation."""
-
+    @abstractmethod
     def objective(self, pair: Pair) -> Fraction:
         """Predicted value."""
 
+    @abstractmethod
     def errors(self, pair: Pair) -> Sequence[Fraction]:
         """Average Bellman error under each constraint, signed."""
 
+    @abstractmethod
     def is_feasible(self, pair: Pair) -> bool:
         """Whether a pair meets every constraint and the range, exactly."""
 
@@ -191,7 +190,7 @@ class Violation:
     amount: Fraction
 
 
-class OliveProgram(Ranged):
+class OliveProgram(Program):
     """OLIVE's program over all tabular (g, π) of an MDP, everything rational."""
 
     def __init__(
@@ -204,20 +203,12 @@ class OliveProgram(Ranged):
     ) -> None:
         self.mdp = mdp
         self.distributions = Distributions.from_iterable(distributions)
-        self.tolerance = as_rational("tolerance", tolerance)
-        super().__init__(mdp.n_states, lower, upper)
-        if self.tolerance < 0:
-            raise ValueError(f"tolerance {self.tolerance} is negative")
+        super().__init__(mdp.action_counts, tolerance, lower, upper)
         last = int(self.distributions.states.max(initial=-1))
         if last >= mdp.n_states:
             raise ValueError(
                 f"a distribution names state {last}, but the MDP has {mdp.n_states}"
             )
-
-    @property
-    def action_counts(self) -> NDArray[np.int64]:
-        """Number of actions of each state, shape (n,)."""
-        return self.mdp.action_counts
 
     @cached_property
     def _denominators(self) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -121,7 +122,7 @@ def on_policy_error(data: LevelData, pair: Pair) -> Fraction:
     return mean * Fraction(data.tuples.total_weight, data.trajectories)
 
 
-class SampledProgram(Ranged):
+class SampledProgram(Program):
     """OLIVE's program over data sets and all tabular (g, π) on observations."""
 
     def __init__(
@@ -133,17 +134,12 @@ class SampledProgram(Ranged):
         lower: Fraction | int = 0,
         upper: Upper = 1,
     ) -> None:
-        self.action_counts: NDArray[np.int64] = as_integers(
-            "action_counts", action_counts, np.int64
-        )
-        if (self.action_counts < 1).any():
+        counts = as_integers("action_counts", action_counts, np.int64)
+        if (counts < 1).any():
             raise ValueError("every observation needs at least one action")
+        super().__init__(counts, Fraction(tolerance), lower, upper)
         self.starts = starts
         self.constraints = tuple(constraints)
-        super().__init__(len(self.action_counts), lower, upper)
-        self.tolerance = Fraction(tolerance)
-        if self.tolerance < 0:
-            raise ValueError(f"tolerance {self.tolerance} is negative")
         weights = starts.weights_by_code(len(self.action_counts)).tolist()
         self.start_shares: dict[int, Fraction] = {
             s: Fraction(w, starts.total_weight) for s, w in enumerate(weights) if w
@@ -151,14 +147,9 @@ class SampledProgram(Ranged):
 
     def extended(self, constraints: Iterable[SampledConstraint]) -> SampledProgram:
         """Give the program more constraints, as a round of OLIVE does."""
-        return SampledProgram(
-            self.action_counts,
-            self.starts,
-            (*self.constraints, *constraints),
-            self.tolerance,
-            self.lower,
-            self.upper_given,
-        )
+        longer = copy(self)
+        longer.constraints = (*self.constraints, *constraints)
+        return longer
 
     def objective(self, pair: Pair) -> Fraction:
         """Average value of the initial observations."""
