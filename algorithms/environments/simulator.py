@@ -263,9 +263,13 @@ class SimulatorEnvironment(BaseEnvironment):
             f"K={self.n_actions}, deterministic={self.determinism!r})"
         )
 
-    @cached_property
+    @property
     def max_states(self) -> int:
         """M: as declared; else counted, or the most codes of a level."""
+        return self._max_states
+
+    @cached_property
+    def _max_states(self) -> int:
         if self._states is not None:
             return self._states
         if self._graph is not None and self._graph.merges:
