@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from .reduction.formula.formula import Formula
     from .reduction.formula.prepare import to_pysat
     from .reduction.formula.random_formula import random_ksat
+    from .reduction.program.optimum import back, forward
     from .reduction.program.program import build
-    from .reduction.program.witness import back, forward
     from .reduction.run.run import adversarial_run
     from .reduction.verify.decision import decide
     from .reduction.verify.verification import verify
@@ -92,8 +92,8 @@ _HOMES = {
     "reduction.formula.formula": ("Formula",),
     "reduction.formula.prepare": ("to_pysat",),
     "reduction.formula.random_formula": ("random_ksat",),
+    "reduction.program.optimum": ("back", "forward"),
     "reduction.program.program": ("build",),
-    "reduction.program.witness": ("back", "forward"),
     "reduction.run.run": ("adversarial_run",),
     "reduction.verify.decision": ("decide",),
     "reduction.verify.verification": ("verify",),

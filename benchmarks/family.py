@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.formula import Formula, ThreeSat
 from olivine.reduction.formula.random_formula import random_ksat
-from olivine.reduction.program.witness import back, check, forward
+from olivine.reduction.program.optimum import back, check, forward
 
 from benchmarks.figures import Figure, growth
 

@@ -29,10 +29,9 @@ import numpy as np
 from olivine.reduction.family.family import Family
 from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.formula.local_search import walksat
-from olivine.reduction.program.formulations.projected import ProjectedModel
-from olivine.reduction.program.formulations.reduction_model import ReductionModel
-from olivine.reduction.program.program import build
-from olivine.reduction.program.solve import solve_program, with_cut_off
+from olivine.reduction.program.program import build, solve_program, with_cut_off
+from olivine.reduction.program.projected import ProjectedModel
+from olivine.reduction.program.reduction_model import ReductionModel
 from olivine.solvers.lp import highs
 from olivine.solvers.milp.milp import scaled_objective, write_mps
 from olivine.solvers.model import LinearModel

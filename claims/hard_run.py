@@ -25,13 +25,13 @@ from ..algorithms.olive_program.program import (
 )
 from ..algorithms.oracles import CscResult, LeastSquaresResult
 from ..algorithms.oracles.ledger import count_operations
-from ..reduction.contrast.data import OracleData, oracle_data
+from ..reduction.contrast import OracleData, oracle_data
 from ..reduction.family.family import Family, Variant
 from ..reduction.family.variants import without_sides
 from ..reduction.formula.formula import Formula
 from ..reduction.formula.random_formula import random_ksat
 from ..reduction.run.benign import BenignRun, benign_run
-from ..reduction.run.bound import StartBound
+from ..reduction.run.replay import StartBound
 from ..reduction.run.run import Run, adversarial_run, n_rounds
 from ..reduction.run.schedule import Move, QFunction, q_functions
 from . import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim, samples

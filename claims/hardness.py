@@ -20,12 +20,10 @@ from ..reduction.family.family import Family, Variant
 from ..reduction.family.variants import Parameters, without_sides
 from ..reduction.formula.formula import Formula, ThreeSat
 from ..reduction.formula.random_formula import random_ksat
-from ..reduction.multi.hardness import MultiInstance
-from ..reduction.multi.verification import verify_multi_hardness
-from ..reduction.program.optimum import optimum
+from ..reduction.multi import MultiInstance, verify_multi_hardness
+from ..reduction.program.optimum import back, check, forward, optimum
 from ..reduction.program.program import build
-from ..reduction.program.witness import back, check, forward
-from ..reduction.verify.members import best_member
+from ..reduction.verify.routes import best_member
 from ..solvers.milp.milp import solve_milp
 from ..solvers.outcome import Status
 from ..solvers.treewidth import Elimination, solve_by_treewidth

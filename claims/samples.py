@@ -22,9 +22,9 @@ from ..algorithms.olive_program.program import OliveProgram
 from ..reduction.family.family import Family, Variant
 from ..reduction.family.variants import as_variant
 from ..reduction.formula.formula import Formula
+from ..reduction.program.optimum import check
 from ..reduction.program.program import build
-from ..reduction.program.witness import check
-from ..reduction.verify.members import best_member
+from ..reduction.verify.routes import best_member
 from ..solvers.milp.milp import solve_milp
 from . import Evidence
 

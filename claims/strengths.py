@@ -26,7 +26,7 @@ from ..reduction.formula.random_formula import random_ksat
 from ..reduction.program.optimum import optimum
 from ..reduction.program.tolerance import decides, optimum_within, tolerance_bounds
 from ..reduction.run.every_tie import Noise, every_tie
-from ..reduction.run.levels import LevelRule
+from ..reduction.run.replay import LevelRule
 from ..solvers import treewidth
 from . import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 from .hard_run import check_oracles

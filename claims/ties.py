@@ -26,15 +26,13 @@ from ..reduction.family.family import Family, Variant
 from ..reduction.family.variants import without_sides
 from ..reduction.formula.formula import Formula
 from ..reduction.formula.random_formula import random_ksat
-from ..reduction.program.optimum import optimum
+from ..reduction.program.optimum import forward, optimum
 from ..reduction.program.program import build
-from ..reduction.program.witness import forward
 from ..reduction.run.benign import benign_run
-from ..reduction.run.every_tie import every_tie
-from ..reduction.run.faces import Faces, Noise
-from ..reduction.run.levels import LevelRule, Levels
+from ..reduction.run.every_tie import Faces, Noise, every_tie
+from ..reduction.run.replay import LevelRule, Levels
 from ..reduction.run.run import adversarial_run
-from ..reduction.verify.members import best_member
+from ..reduction.verify.routes import best_member
 from ..solvers.lp import solve_lp
 from ..solvers.model import LinearModel
 from . import (

@@ -28,10 +28,9 @@ from ..reduction.family.variants import (
 from ..reduction.formula.formula import Formula
 from ..reduction.program.optimum import optimum
 from ..reduction.program.tolerance import critical_tolerance, tolerance_ceiling
-from ..reduction.run.every_tie import Noise, every_tie, search_ties
-from ..reduction.run.faces import Faces
+from ..reduction.run.every_tie import Faces, Noise, every_tie, search_ties
 from ..reduction.run.honest import adversarial_tiebreak, honest_run
-from ..reduction.run.levels import LevelRule
+from ..reduction.run.replay import LevelRule
 from ..reduction.run.run import adversarial_run
 from ..reduction.run.schedule import n_rounds
 from . import CERTIFIED, EXACT, EXHAUSTIVE, Evidence, Refuted, claim

@@ -28,7 +28,7 @@ from .common.output import (
 from .common.outputs import staged
 
 if TYPE_CHECKING:
-    from ..reduction.contrast.contrast import Measurement, Plan
+    from ..reduction.contrast import Measurement, Plan
     from .figures.contrast import Fits
 
 DATA = "contrast.json"
@@ -64,7 +64,7 @@ def contrast(
 
     Example: [bold]olivine contrast --max-n 40 -o out[/bold]
     """
-    from ..reduction.contrast.contrast import Plan, fits, measure
+    from ..reduction.contrast import Plan, fits, measure
     from .figures.contrast import save_figure
 
     options.without_sides(variant, "the contrast")
@@ -116,7 +116,7 @@ def _record(
     """Everything that was measured, in JSON values."""
     from importlib.metadata import version
 
-    from ..reduction.contrast.contrast import WORK_UNIT
+    from ..reduction.contrast import WORK_UNIT
 
     return {
         "olivine": __version__,
@@ -148,7 +148,7 @@ def rows(
 
     ">" marks a median that the time limit cut off, "–" a series given up.
     """
-    from ..reduction.contrast.contrast import SERIES
+    from ..reduction.contrast import SERIES
 
     for n in plan.sizes:
         cells = []
@@ -178,7 +178,7 @@ def growth(
     fitted: Fits, measurements: Sequence[Measurement]
 ) -> Iterator[tuple[str, str, str]]:
     """Yield each series with the laws of its time and work."""
-    from ..reduction.contrast.contrast import describe
+    from ..reduction.contrast import describe
 
     for series, both in fitted.items():
         texts = [describe(f, series, q, measurements) for q, f in both.items()]
@@ -186,7 +186,7 @@ def growth(
 
 
 def _show(plan: Plan, measurements: Sequence[Measurement], fitted: Fits) -> None:
-    from ..reduction.contrast.contrast import SERIES, WORK_UNIT
+    from ..reduction.contrast import SERIES, WORK_UNIT
 
     units = {series: WORK_UNIT[series].replace("simplex ", "") for series in SERIES}
     header = ("n", *(f"{series}\n{unit}" for series, unit in units.items()))
@@ -206,7 +206,7 @@ def _show(plan: Plan, measurements: Sequence[Measurement], fitted: Fits) -> None
 
 
 def _markdown(plan: Plan, measurements: Sequence[Measurement], fitted: Fits) -> str:
-    from ..reduction.contrast.contrast import SERIES, WORK_UNIT
+    from ..reduction.contrast import SERIES, WORK_UNIT
 
     heads = [f"{series} [s / {WORK_UNIT[series]}]" for series in SERIES]
     lines = [

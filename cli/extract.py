@@ -55,8 +55,8 @@ def extract(
     Example: [bold]olivine extract model model/highs.sol[/bold]
     """
     start = time.perf_counter()
-    from ..reduction.program.extract import extract as judge
     from ..reduction.program.program import build
+    from ..reduction.program.program import extract as judge
     from ..solvers.milp.solutions import parse_solution
     from ..solvers.model.integer_form import IntegerForm
 
@@ -124,7 +124,7 @@ def _read_folder(directory: Path) -> tuple[Family, str]:
     """Read which program a folder has, and make its family."""
     from ..reduction.family.family import Family
     from ..reduction.formula.dimacs import read_dimacs
-    from ..reduction.program.formulations import FORMULATIONS
+    from ..reduction.program import FORMULATIONS
     from .common.family_folder import FORMULA
 
     name, about = _remark(directory)

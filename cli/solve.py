@@ -99,10 +99,7 @@ def solve(
     """
     start = time.perf_counter()
     exact_penalty = checked_penalty(variant, penalty)
-    options: dict[str, Any] = {
-        "formulation": None if formulation is None else formulation.value,
-        "time_limit": time_limit,
-    }
+    chosen = None if formulation is None else formulation.value
     named = re.search(r"(?i)\.wcnf(\.\w+)?$", file) and "wcnf"
     with _unknown_if_stopped(
         file, reading.input_format or named, json_lines
@@ -119,14 +116,21 @@ def solve(
         if source.format == "cnf":
             from ..reduction.verify.decision import decide
 
-            found = decide(instance, engine.value, **options)
+            found = decide(
+                instance, engine.value, formulation=chosen, time_limit=time_limit
+            )
             status, answer = _EXIT[found.satisfiable], _ANSWER[found.satisfiable]
             own = {"satisfiable": found.satisfiable}
             own["decided_by"] = found.decided_by or None
             lines = value_lines
         else:
-            options |= {"milp": engine is EngineName.MILP, "quiet": json_lines}
-            found = _optimum(instance, source.hardened, **options)
+            remarks: tuple[str, ...] = ()
+            if engine is EngineName.MILP:
+                from ..reduction.verify.routes import milp_remark
+
+                remarks = (milp_remark(instance, chosen, time_limit),)
+            asked = {"remarks": remarks, "time_limit": time_limit}
+            found = _optimum(instance, source.hardened, quiet=json_lines, **asked)
             status, answer = _BEST[found.status]
             ignore_signals(answer=status)  # what is printed is printed whole
             known = {"optimal": found.cost == 0, "unsatisfiable": False}

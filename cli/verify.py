@@ -418,7 +418,7 @@ def multi(
 
 
 def _verify(reading: Reading, seconds: float, file: str) -> Result:
-    from ..reduction.multi.verification import verify_multi_hardness
+    from ..reduction.multi import verify_multi_hardness
 
     start = time.perf_counter()
     with bad_input(file):

@@ -9,9 +9,8 @@ import networkx as nx
 from olivine.reduction.family.family import Family
 from olivine.reduction.family.graph import graph
 from olivine.reduction.formula.dimacs import read_dimacs
-from olivine.reduction.program.optimum import unsatisfied_from_optimum
+from olivine.reduction.program.optimum import back, check, unsatisfied_from_optimum
 from olivine.reduction.program.program import build
-from olivine.reduction.program.witness import back, check
 from olivine.solvers.milp.milp import solve_milp
 
 

@@ -2,7 +2,7 @@
 
 Given data sets D_j with costs c_j and limits U_j, find a policy whose average cost on
 each is at most U_j + ε_feas, if some policy of Π is within U_j on each. For one
-deterministic tabular policy that is NP-hard (`olivine.reduction.multi.hardness`) though
+deterministic tabular policy that is NP-hard (`olivine.reduction.multi`) though
 CSC is easy. CSC calls give a finite mixture of policies, in which costs and values are
 linear (docs/errata.md, 7): ``multiplicative-weights``, with the theorem's bound on
 calls, or ``column-generation``, of few policies, any ε_feas. ``disjoint`` finds one

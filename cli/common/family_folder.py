@@ -21,8 +21,7 @@ from ...reduction.family.variants import refuse_sides
 from ...reduction.formula.dimacs import DimacsFile, write_dimacs
 from ...reduction.formula.prepare import Used
 from ...reduction.program.optimum import least_difference, round_to_possible
-from ...reduction.program.program import ReductionModel, build
-from ...reduction.program.solve import start_of
+from ...reduction.program.program import ReductionModel, build, start_of
 from ...reduction.verify.routes import best_assignment
 from ...reduction.verify.verification import Verification, verify_instance
 from ...solvers.files import write_text

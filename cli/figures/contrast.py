@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ...reduction.contrast.contrast import EASY, HARD, describe
+from ...reduction.contrast import EASY, HARD, describe
 from .files import column, headline, legend, plain, style, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...reduction.contrast.contrast import Measurement, Plan
-    from ...reduction.contrast.fit import Fit
+    from ...reduction.contrast import Fit, Measurement, Plan
 
 Fits = Mapping[str, Mapping[str, "Fit | None"]]
 Quantity = Literal["seconds", "work"]

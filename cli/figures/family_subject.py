@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...reduction.formula.formula import literal_truth
-from ...reduction.program.witness import forward
+from ...reduction.program.optimum import forward
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

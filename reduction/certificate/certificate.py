@@ -41,8 +41,7 @@ from ...solvers.sat.sat import lrat_lines, solve_sat
 from ..family.family import Family, Instance
 from ..family.variants import refuse_sides
 from ..formula.formula import Formula
-from ..program.optimum import unsatisfied_from_optimum
-from ..program.witness import check, forward
+from ..program.optimum import check, forward, unsatisfied_from_optimum
 from . import checker
 
 SECONDS = 60.0

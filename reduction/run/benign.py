@@ -22,7 +22,7 @@ from ...algorithms.mdp.planning import Distribution, Pair
 from ...algorithms.olive_program.tiebreak import benign_rounds
 from ..family.family import Family, Variant
 from ..family.layout import CLAUSE_BITS
-from .check import Replay
+from .replay import Replay
 from .run import CheckedRun, Round, judged, not_maximiser
 from .schedule import Setting
 

@@ -15,7 +15,7 @@ from ...algorithms.olive_program.program import Optimiser
 from ...algorithms.olive_program.rounds import OliveResult, olive_exact
 from ...algorithms.olive_program.tiebreak import ScriptedTiebreak, Tiebreak
 from ..family.family import Family
-from .bound import Kind, kind_of
+from .replay import Kind, kind_of
 from .schedule import q_functions
 
 

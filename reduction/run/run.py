@@ -39,9 +39,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...algorithms.exact.arrays import check_type
 from ...algorithms.mdp.bellman import AverageConstraint, average_constraint
 from ..family.family import Family
-from .bound import StartBound
-from .check import Replay, Replayed
-from .levels import LevelRule, chosen_level
+from .replay import LevelRule, Replay, Replayed, StartBound, chosen_level
 from .schedule import Move, n_rounds, schedule
 
 __all__ = ["Checks", "Round", "Run", "adversarial_run", "n_rounds"]

@@ -7,7 +7,7 @@ random         random maximisers, and random levels where the rule leaves a choi
 benign         the run that never meets the hard program (`run.benign`)
 =============  ================================================================
 
-A rule says which level with a positive error is bound (`run.levels`), or that all are.
+A rule says which level with a positive error is bound (`run.replay`), or that all are.
 Under "any" the solver's run takes the largest error, as OLIVE does by default. With
 γ > 0 random maximisers are random pairs within γ of the optimum.
 """
@@ -32,9 +32,8 @@ from ...algorithms.olive_program.tiebreak import (
 )
 from ..family.family import Family
 from .benign import benign_run
-from .bound import StartBound
 from .honest import HonestRun, honest_run
-from .levels import LEVELS, Levels
+from .replay import LEVELS, Levels, StartBound
 from .run import Checks, Round, Run, adversarial_run
 
 Ties = Literal["adversary", "solver", "random", "benign"]

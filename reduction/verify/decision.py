@@ -19,7 +19,7 @@ from ...algorithms.mdp.planning import Pair
 from ...solvers.outcome import SatStatus
 from ...solvers.sat.sat import Clauses, solve_sat
 from ..family.family import Family, Instance
-from ..program.witness import back, forward
+from ..program.optimum import back, forward
 
 if TYPE_CHECKING:
     from pysat.formula import CNF, WCNF

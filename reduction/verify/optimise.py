@@ -9,7 +9,6 @@ the weight, and reads the answer back off the pair.
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,8 +23,8 @@ from ..family.family import Instance
 from ..formula.formula import ThreeSat
 from ..formula.local_search import least_by_trying, walksat
 from ..formula.prepare import Hardened
+from ..program.optimum import back, forward
 from ..program.optimum import optimum as theorem_o
-from ..program.witness import back, forward
 from .route import RouteResult, Settings
 
 _FLIPS = 2_000
@@ -134,18 +133,14 @@ def optimise(
     instance: Instance,
     hardened: Hardened | None = None,
     *,
-    milp: bool = False,
-    formulation: str | None = None,
+    remarks: tuple[str, ...] = (),
     better: Better = lambda cost, assignment: None,
     time_limit: float | None = None,
 ) -> Optimum:
-    """Find the least unsatisfied weight.
+    """Find the least unsatisfied weight; `remarks` on what went before.
 
     `better` is called with each better cost, and its assignment for `shown`.
     """
-    remarks: tuple[str, ...] = ()
-    if milp:
-        remarks = (_ask_milp(instance, formulation, time_limit),)
     outcome = least_unsatisfied(
         instance,
         np.random.default_rng(0),
@@ -180,15 +175,3 @@ def shown(
     if attained != cost:
         raise RuntimeError(f"the pair's assignment has {attained}, not {cost}")
     return Optimum(status, cost, assignment, value, remarks)
-
-
-def _ask_milp(
-    instance: Instance, formulation: str | None, time_limit: float | None
-) -> str:
-    # Imported on use: PuLP and HiGHS are slow to load, and seldom asked.
-    from .milp_route import milp_route
-
-    limit = math.inf if time_limit is None else time_limit
-    found = milp_route(instance, Settings(formulation, limit, np.random.default_rng(0)))
-    told = f"optimum {found.value}" if found.finished else found.reason or found.status
-    return f"milp ({found.details['formulation']}): {told}, held against MaxSAT below"

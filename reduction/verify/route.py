@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...algorithms.exact.arrays import check_choice
-from ..program.formulations import FORMULATIONS
+from ..program import FORMULATIONS
 
 Route = Literal["sat", "maxsat", "milp", "brute", "treewidth", "witness"]
 ROUTES: tuple[Route, ...] = ("sat", "maxsat", "milp", "brute", "treewidth", "witness")

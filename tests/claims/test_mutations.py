@@ -20,7 +20,7 @@ from olivine.reduction.family.variants import (
     forced,
 )
 from olivine.reduction.run import benign as family_benign
-from olivine.reduction.run.faces import Noise
+from olivine.reduction.run.every_tie import Noise
 from olivine.solvers import treewidth
 
 from tests.support.depth import with_rows
@@ -80,7 +80,7 @@ def test_with_other_constants_of_valor(algorithm, name, factor, monkeypatch):
     assert refuted("valor-constants")
 
 
-FACES = "reduction.run.faces:Faces.maximisers"
+FACES = "reduction.run.every_tie:Faces.maximisers"
 PROGRAM = "algorithms.olive_program.program"
 CEILING = "reduction.program.tolerance:tolerance_ceiling"
 BOUNDS = "reduction.program.tolerance:tolerance_bounds"
@@ -103,7 +103,7 @@ RMAX = "algorithms.baselines.rmax"
 # Function, its text, the text in its place, the entries that are refuted.
 MUTANTS = [
     (FACES, "session in faces:", "session in faces[-1:]:", "theorem-t strict-noise"),
-    ("reduction.run.levels:allowed_levels",
+    ("reduction.run.replay:allowed_levels",
      "[h for h in positive if errors[h - 1] == max(errors)]", "positive[-1:]",
      "theorem-t"),
     ("algorithms.olive_program.tiebreak:_best_roll_in", "(1, -1)", "(1,)", "theorem-k"),

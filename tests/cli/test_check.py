@@ -13,8 +13,8 @@ from olivine.solvers.files import write_texts
 from tests.support.certificates import replay
 from tests.support.commands import CASES, expected, olivine
 from tests.support.depth import deep, spread, with_rows
+from tests.support.families import VARIANTS
 
-VARIANTS = ["paper", "normalized", "gap", "all-levels", "strict"]
 SMALL = [
     (folder, row["file"])
     for folder in ("satlib", "cadical", "dense")

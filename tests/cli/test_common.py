@@ -43,7 +43,7 @@ def test_choices_are_those_of_the_library() -> None:
     from olivine.cli.verify import RouteName
     from olivine.reduction.family.variants import DECLARATIONS
     from olivine.reduction.program.program import FORMULATIONS
-    from olivine.reduction.run.levels import LEVEL_RULES
+    from olivine.reduction.run.replay import LEVEL_RULES
     from olivine.reduction.run.ties import TIES
     from olivine.reduction.verify.decision import ENGINES
     from olivine.reduction.verify.route import ROUTES

@@ -8,9 +8,8 @@ from xml.etree import ElementTree
 import pytest
 from matplotlib.figure import Figure
 from olivine.cli.figures.contrast import _panel, title
-from olivine.reduction.contrast.contrast import SERIES, Measurement, Plan
-from olivine.reduction.contrast.fit import Fit
-from olivine.reduction.multi import verification as multi_verification
+from olivine.reduction import multi
+from olivine.reduction.contrast import SERIES, Fit, Measurement, Plan
 
 from tests.support.commands import CASES, olivine
 from tests.support.depth import with_rows
@@ -100,7 +99,7 @@ def test_what_was_measured_survives_a_disk_that_is_full_at_the_end(
 
 
 def test_an_engine_that_fails_costs_its_own_series(monkeypatch):
-    from olivine.reduction.contrast import contrast
+    from olivine.reduction import contrast
 
     def broken(*_, **__):
         raise RuntimeError("it broke")
@@ -142,13 +141,13 @@ def test_multi_decides_files_and_names_bad_input():
 
 @pytest.mark.parametrize(("option", "seconds"), [((), 60), (("--time-limit", 3), 3)])
 def test_multi_gives_each_engine_60_seconds_by_default(option, seconds, monkeypatch):
-    asked, true = [], multi_verification.verify_multi_hardness
+    asked, true = [], multi.verify_multi_hardness
 
     def limited(formula, *, time_limit):
         asked.append(time_limit)
         return true(formula, time_limit=time_limit)
 
-    monkeypatch.setattr(multi_verification, "verify_multi_hardness", limited)
+    monkeypatch.setattr(multi, "verify_multi_hardness", limited)
     assert olivine("multi", CASES / "cadical" / "full1.cnf", *option).status == 0
     assert asked == [seconds]
 

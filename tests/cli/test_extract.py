@@ -16,10 +16,9 @@ from olivine.cli.extract import _read_folder
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.dimacs import write_dimacs
 from olivine.reduction.formula.formula import Formula
-from olivine.reduction.program.extract import extract
-from olivine.reduction.program.formulations import FORMULATIONS
+from olivine.reduction.program import FORMULATIONS
 from olivine.reduction.program.optimum import optimum, possible_optima
-from olivine.reduction.program.program import build
+from olivine.reduction.program.program import build, extract
 from olivine.solvers.milp.milp import solve_milp
 from olivine.solvers.milp.solutions import Solution, parse_solution
 from olivine.solvers.model.integer_form import IntegerForm

@@ -12,7 +12,7 @@ from olivine.cli.experiments import barrier as barriers
 from olivine.cli.experiments.summaries import Curve, Phase
 from olivine.cli.figures import barrier, contrast, sweep
 from olivine.cli.figures.files import WIDTH
-from olivine.reduction.contrast.contrast import HARD, SERIES, Measurement, Plan, fits
+from olivine.reduction.contrast import HARD, SERIES, Measurement, Plan, fits
 
 from benchmarks import olive_honest, ties, trajectories
 from tests.support.depth import spread

@@ -18,7 +18,7 @@ from olivine.reduction.family.variants import Parameters, Variant
 from olivine.reduction.formula.dimacs import read_dimacs, write_dimacs
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.formula.random_formula import random_ksat
-from olivine.reduction.program.witness import forward
+from olivine.reduction.program.optimum import forward
 from olivine.reduction.verify.verification import verify
 
 from tests.support.commands import CASES, olivine, small_files

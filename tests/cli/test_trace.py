@@ -2,6 +2,7 @@ import itertools
 import json
 
 import pytest
+from olivine.reduction.family.family import Variant, declared_sizes
 from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.run import run as run_module
 from olivine.reduction.run.schedule import schedule
@@ -12,13 +13,14 @@ from tests.support.depth import spread, with_rows
 
 UF20 = CASES / "satlib" / "uf20-01.cnf"
 FULL3 = CASES / "cadical" / "full3.cnf"
-VARIANTS = ["paper", "normalized", "gap", "all-levels", "strict", "forced"]
+VARIANTS = [v.value for v in Variant]
 
 
 def rounds_of(variant: str, n: int, m: int) -> int:
-    if variant == "forced":
-        return 2 * (n + 2 * m) + 4
-    return m + {"paper": n + 1, "all-levels": n}.get(variant, 2 * n + 1)
+    """A round for each constraint, or for each clause and variable."""
+    if Variant(variant).declaration.every_level:
+        return m + n
+    return declared_sizes(variant, n, m).constraints
 
 
 @with_rows(

@@ -48,9 +48,9 @@ def raising(*_: object, **__: object):
 ENGINES = {  # by route: where the engine or the work of the route is called
     "sat": "olivine.solvers.sat.sat._solve",
     "maxsat": "olivine.reduction.verify.optimise.solve_maxsat",
-    "milp": "olivine.reduction.verify.milp_route.build",
+    "milp": "olivine.reduction.verify.routes.build",
     "brute": "olivine.reduction.verify.routes.best_member",
-    "witness": "olivine.reduction.verify.routes.certify",
+    "witness": "olivine.reduction.verify.routes.best_assignment",
 }
 
 

@@ -15,18 +15,17 @@ from fractions import Fraction
 import pytest
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.formula import Formula
-from olivine.reduction.verify.members import best_member
+from olivine.reduction.verify.routes import best_member
 
 from tests.support.coq import built, coqc, needs_coq
+from tests.support.families import VARIANTS
 
 SEVENTH = Fraction(1, 7)
-VARIANTS = [
-    (Variant.PAPER, None),
-    (Variant.NORMALIZED, None),
-    (Variant.NORMALIZED, SEVENTH),
-    (Variant.GAP, None),
-    (Variant.ALL_LEVELS, SEVENTH),
-    (Variant.STRICT, None),
+CASES = [(variant, None) for variant in VARIANTS]
+CASES += [
+    (variant, SEVENTH)
+    for variant in VARIANTS
+    if variant.declaration.fixed_penalty is None
 ]
 BATCH = 99  # cases a file
 
@@ -54,14 +53,11 @@ def rational(value):
 
 
 def construction(family):
-    p = f"({family.penalty.numerator} # {family.penalty.denominator})"
-    return {
-        Variant.PAPER: f"(paper {p})",
-        Variant.NORMALIZED: f"(normalized {p})",
-        Variant.GAP: "gap",
-        Variant.STRICT: "strict",
-        Variant.ALL_LEVELS: f"(all_levels {p})",
-    }[family.variant]
+    """Of the variant's name in proofs/, with a penalty where it leaves a choice."""
+    name, penalty = family.variant.replace("-", "_"), family.penalty
+    if family.variant.declaration.fixed_penalty is not None:
+        return name
+    return f"({name} ({penalty.numerator} # {penalty.denominator}))"
 
 
 def written_formula(family):
@@ -148,9 +144,9 @@ def test_coq_computes_what_python_exports(tmp_path):
     families = [
         Family(formula.three_sat(), variant, penalty)
         for formula in formulas()
-        for variant, penalty in VARIANTS
+        for variant, penalty in CASES
     ]
-    assert len(families) == len(VARIANTS) * (3 + 9 + 14 + 196 + 9)
+    assert len(families) == len(CASES) * (3 + 9 + 14 + 196 + 9)
     for start in range(0, len(families), BATCH):
         cases = [case(family) for family in families[start : start + BATCH]]
         assert disagreements(tmp_path, cases) == []
@@ -168,7 +164,7 @@ def test_coq_computes_a_few(tmp_path):
     cases = [
         case(Family(formula.three_sat(), variant, penalty))
         for formula in chosen
-        for variant, penalty in VARIANTS
+        for variant, penalty in CASES
     ]
     assert disagreements(tmp_path, cases) == []
 

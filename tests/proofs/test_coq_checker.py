@@ -18,7 +18,7 @@ from olivine.reduction.family.family import Instance
 from olivine.reduction.formula.dimacs import write_dimacs
 from olivine.reduction.formula.formula import Formula
 
-from tests.reduction.certificate.test_certificate_forgery import CASES, REFUSED, made
+from tests.reduction.certificate.test_certificate import CASES, REFUSED, made
 from tests.support.certificates import (
     certified,
     forgery,

@@ -15,7 +15,7 @@ from olivine.reduction.certificate import certificate, checker
 from olivine.reduction.family.family import Instance
 from olivine.reduction.family.variants import Variant
 from olivine.reduction.program.optimum import optimum
-from olivine.reduction.verify.members import best_member
+from olivine.reduction.verify.routes import best_member
 
 from tests.support.families import best_assignments
 

@@ -21,6 +21,13 @@ from tests.support.recorded import FOLDER, REMAKING
 
 RECORDING = ("recorded", "cli/test_figures.py::test_a_figure_is_as_recorded")
 
+COMMAND = "python -m tests.support.remake_expected"
+
+
+def missing(folder: str) -> str:
+    """What to say of a file whose optima are not those of the declared variants."""
+    return f"{folder}/expected.jsonl: other optima than are due; remake it: {COMMAND}"
+
 
 def optima(row: dict) -> dict[str, str]:
     """Optimum of OLIVE's program by variant, with default penalties."""

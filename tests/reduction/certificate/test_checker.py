@@ -16,8 +16,8 @@ from olivine.reduction.certificate import checker
 from olivine.reduction.certificate.certificate import as_checked, sections
 from olivine.reduction.family.family import Instance
 from olivine.reduction.formula.dimacs import read_dimacs
-from olivine.reduction.program.witness import check as check_feasible
-from olivine.reduction.program.witness import violations
+from olivine.reduction.program.optimum import check as check_feasible
+from olivine.reduction.program.optimum import violations
 from olivine.solvers.outcome import SatStatus
 from olivine.solvers.sat.clauses import Clauses
 from olivine.solvers.sat.sat import solve_sat
@@ -223,7 +223,7 @@ def test_rat_steps_are_refused() -> None:
 
 def test_sections_are_the_fields_in_order() -> None:
     from olivine.reduction.formula.formula import Formula
-    from olivine.reduction.program.witness import forward
+    from olivine.reduction.program.optimum import forward
 
     instance = Instance.of(Formula.from_clauses([[1, 2]]), "all-levels")
     fields = sections(instance, forward(instance.family, [True, True]), 0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from olivine.reduction.contrast.contrast import (
+from olivine.reduction.contrast import (
     EASY,
     GIVE_UP,
     HARD,
@@ -14,12 +14,12 @@ from olivine.reduction.contrast.contrast import (
     Measurement,
     Plan,
     describe,
+    fit,
     fits,
     measure,
     measure_one,
+    oracle_data,
 )
-from olivine.reduction.contrast.data import oracle_data
-from olivine.reduction.contrast.fit import fit
 from olivine.reduction.family.family import Family
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.formula.random_formula import random_ksat
@@ -106,7 +106,7 @@ def test_data_come_from_the_member(variant):
 
 
 def test_successors_occur_in_their_proportions(rng):
-    from olivine.reduction.contrast.data import _successors
+    from olivine.reduction.contrast import _successors
 
     family = Family(Formula.from_clauses([[1, 2, 3], [-1, 1, 2]]).three_sat())
     mdp = family.mdp()
@@ -134,7 +134,7 @@ def test_one_formula_is_measured_by_every_series_and_again_the_same():
 
 
 def test_a_series_that_solves_nothing_is_given_up(monkeypatch):
-    import olivine.reduction.contrast.contrast
+    import olivine.reduction.contrast
 
     asked = []
 
@@ -145,7 +145,7 @@ def test_a_series_that_solves_nothing_is_given_up(monkeypatch):
             for s in series
         ]
 
-    monkeypatch.setattr(olivine.reduction.contrast.contrast, "measure_one", fake)
+    monkeypatch.setattr(olivine.reduction.contrast, "measure_one", fake)
     plan = Plan(9, instances=2)
     total = [m for _, found in measure(plan) for m in found]
     assert plan.sizes == [3, 4, 5, 6, 7, 8, 9]

@@ -14,8 +14,7 @@ from olivine.reduction.family.family import (
 )
 from olivine.reduction.family.layout import CLAUSE_BITS, Layout
 from olivine.reduction.family.variants import DECLARATIONS, Parameters
-from olivine.reduction.program.optimum import optimum
-from olivine.reduction.program.witness import forward
+from olivine.reduction.program.optimum import forward, optimum
 
 from tests.support.depth import with_rows
 from tests.support.families import (

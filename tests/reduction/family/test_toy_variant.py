@@ -8,8 +8,8 @@ from olivine.reduction.family import variants
 from olivine.reduction.family.family import Family, Instance
 from olivine.reduction.family.variants import Declaration, Rewards, Variant, as_variant
 from olivine.reduction.formula.formula import Formula
-from olivine.reduction.program.formulations.faithful import faithful
 from olivine.reduction.program.optimum import optimum
+from olivine.reduction.program.reduction_model import faithful
 from olivine.reduction.program.tolerance import tolerance_bounds
 from olivine.reduction.run.benign import benign_run
 from olivine.reduction.run.run import adversarial_run

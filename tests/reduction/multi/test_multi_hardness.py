@@ -11,8 +11,7 @@ from olivine.algorithms.oracles.csc import csc
 from olivine.algorithms.oracles.multi import MultiStatus
 from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.formula.formula import Formula
-from olivine.reduction.multi.hardness import LIMIT, MultiInstance
-from olivine.reduction.multi.verification import verify_multi_hardness
+from olivine.reduction.multi import LIMIT, MultiInstance, verify_multi_hardness
 
 from tests.support.commands import CASES, expected
 from tests.support.depth import spread

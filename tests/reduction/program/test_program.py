@@ -10,9 +10,8 @@ from olivine.algorithms.olive_program.optimisers import enumerate_policies
 from olivine.algorithms.olive_program.program import OliveProgram
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.random_formula import random_ksat
-from olivine.reduction.program.optimum import optimum, step
+from olivine.reduction.program.optimum import check, forward, optimum, step
 from olivine.reduction.program.program import FORMS, FORMULATIONS, build
-from olivine.reduction.program.witness import check, forward
 from olivine.solvers.lp import solve_lp
 from olivine.solvers.milp.milp import solve_milp
 from olivine.solvers.outcome import Status
@@ -192,7 +191,7 @@ def test_projected_tries_a_clause_only_where_that_can_be_better():
 @pytest.fixture
 def _luckless(monkeypatch):
     """Let the local search of `projected` find nothing, so that z is there."""
-    module = "olivine.reduction.program.formulations.projected._solve_wins"
+    module = "olivine.reduction.program.projected._solve_wins"
     monkeypatch.setattr(module, lambda family: False)
 
 

@@ -10,9 +10,8 @@ import pytest
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.formula.formula import Formula
-from olivine.reduction.program.optimum import optimum
+from olivine.reduction.program.optimum import check, optimum
 from olivine.reduction.program.program import FORMS, FORMULATIONS, build
-from olivine.reduction.program.witness import check
 from olivine.solvers.milp import milp
 from olivine.solvers.milp.engines import readers
 from olivine.solvers.outcome import Status

@@ -13,26 +13,39 @@ weights, both forms and all formulations:
 import itertools
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from olivine.algorithms.olive_program.model import program_model
+from olivine.algorithms.olive_program.optimisers import enumerate_policies
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.formula.formula import Formula
-from olivine.reduction.program.optimum import optimum, round_to_possible, step
+from olivine.reduction.program.optimum import (
+    back,
+    check,
+    forward,
+    optimum,
+    round_to_possible,
+    step,
+)
 from olivine.reduction.program.program import FORMS, FORMULATIONS, build
-from olivine.reduction.program.witness import back, check
-from olivine.reduction.verify.members import best_member
-from olivine.solvers.milp.milp import available_engines, solve_milp
+from olivine.reduction.verify.routes import best_member
+from olivine.solvers.milp.milp import available_engines, confirm, solve_milp
 from olivine.solvers.outcome import Status
 
 from tests.support.cases import cases
 from tests.support.depth import deep, spread
 from tests.support.families import (
+    ALL_EIGHT,
     VARIANTS,
+    as_three_sat,
     best_assignments,
     best_of_all_policies,
+    families,
     solvable_families,
+    unsatisfied_weight,
 )
 
 SMALL = [
@@ -149,3 +162,58 @@ def test_weights_far_apart():
     expected = 1 - Fraction(1, 3 * (10**6 + 4))
     for formulation, form in ALL:
         assert milp_optimum(family, formulation, form) == expected
+
+
+def assert_comes_back(family, pair):
+    """The pair is optimal by Theorem O, and so is the assignment it gives."""
+    u, _ = best_assignments(family.three_sat)
+    value = check(family, pair)
+    assert value == optimum(family.parameters, u)
+    assignment = back(family, pair)
+    assert check(family, forward(family, assignment)) == value
+    if pair.policy[family.start] == family.layout.solve:
+        assert unsatisfied_weight(family.three_sat, assignment) == u
+
+
+def milp_pair(family, form):
+    """Optimal pair by HiGHS: its binaries kept, all else solved exactly."""
+    built = program_model(family.program(), form)
+    outcome = confirm(built.model, solve_milp(built.model, time_limit=60))
+    assert outcome.exact
+    assert outcome.status in (Status.OPTIMAL, Status.FEASIBLE)
+    return built.pair(outcome.values)
+
+
+@given(families(max_variables=deep(3, 2), max_clauses=deep(4, 2)))
+@settings(max_examples=deep(150, 25))
+def test_enumeration_of_policies(family):
+    found = enumerate_policies(family.program(), max_policies=10**6)
+    assert found.optimum == check(family, found.pair)
+    assert_comes_back(family, found.pair)
+
+
+@pytest.mark.parametrize("form", ["value-policy", "q-function"])
+@given(family=families(max_variables=2, max_clauses=2, weighted=False))
+@settings(max_examples=deep(6, 3))  # two exact solutions each
+def test_milp_on_small_families(form, family):
+    assert_comes_back(family, milp_pair(family, form))
+
+
+@pytest.mark.parametrize("variant", spread(VARIANTS, 3))
+def test_milp_on_all_sign_patterns_of_two_and_three_variables(variant):
+    clauses = [[1, 2, 2], [1, -2, -2], [-1, 2, 2], [-1, -2, -2]]
+    for patterns, n in [(clauses, 2), (ALL_EIGHT, 3)][: deep(2, 1)]:
+        family = Family(as_three_sat(patterns, n), variant)
+        assert_comes_back(family, milp_pair(family, "value-policy"))
+
+
+@pytest.mark.long
+def test_milp_on_random_families():
+    rng = np.random.default_rng(20)
+    for k in range(60):
+        n, m = int(rng.integers(1, 5)), int(rng.integers(1, 9))
+        clauses = rng.integers(1, n + 1, (m, 3)) * rng.choice([-1, 1], (m, 3))
+        variant = VARIANTS[k % 4]
+        penalty = None if variant == "gap" else Fraction(1, int(rng.integers(2, 60)))
+        family = Family(as_three_sat(clauses.tolist(), n), variant, penalty)
+        assert_comes_back(family, milp_pair(family, "value-policy"))

@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 from olivine.reduction.family.family import Family
 from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.formula.random_formula import random_ksat
-from olivine.reduction.program import solve
-from olivine.reduction.program.optimum import optimum
-from olivine.reduction.program.program import FORMS, FORMULATIONS, build
-from olivine.reduction.program.solve import solve_program
-from olivine.reduction.program.witness import check
+from olivine.reduction.program import program
+from olivine.reduction.program.optimum import check, optimum
+from olivine.reduction.program.program import FORMS, FORMULATIONS, build, solve_program
 from olivine.solvers.lp import solve_lp
 from olivine.solvers.milp.milp import available_engines
 from olivine.solvers.model import LinearModel, Variable
@@ -135,7 +133,7 @@ def asked_of(monkeypatch, **claims) -> list[LinearModel]:
         asked.append(model)
         return LinearOutcome(Status.UNKNOWN, None, None, 0.0, engine)._replace(**claims)
 
-    monkeypatch.setattr(solve, "solve_milp", engine)
+    monkeypatch.setattr(program, "solve_milp", engine)
     return asked
 
 

@@ -13,8 +13,7 @@ from olivine.algorithms.olive_program.program import OliveProgram, two_action_pr
 from olivine.algorithms.olive_program.rounds import ExactWorld, run_rounds
 from olivine.algorithms.olive_program.tiebreak import RandomTiebreak
 from olivine.reduction.family.family import Family, Variant
-from olivine.reduction.program.optimum import optimum
-from olivine.reduction.program.witness import forward
+from olivine.reduction.program.optimum import forward, optimum
 
 from tests.support.depth import with_rows
 from tests.support.families import as_three_sat, best_assignments, three_sats

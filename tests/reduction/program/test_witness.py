@@ -7,8 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms.olive_program.program import Pair
 from olivine.reduction.family.family import Family, Variant
-from olivine.reduction.program.optimum import optimum, step
-from olivine.reduction.program.witness import back, check, forward, violations
+from olivine.reduction.program.optimum import (
+    back,
+    check,
+    forward,
+    optimum,
+    step,
+    violations,
+)
 
 from tests.support.families import (
     ALL_EIGHT,

@@ -12,8 +12,7 @@ from olivine.algorithms.olive.parameters import theorem_parameters
 from olivine.algorithms.olive_program.model import policy_optimum
 from olivine.algorithms.olive_program.program import OliveProgram
 from olivine.reduction.family.family import Family, Variant
-from olivine.reduction.run.every_tie import Noise, every_tie
-from olivine.reduction.run.faces import Faces
+from olivine.reduction.run.every_tie import Faces, Noise, every_tie
 
 from tests.support.depth import deep, spread, with_rows
 from tests.support.families import as_three_sat, families

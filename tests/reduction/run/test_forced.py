@@ -14,13 +14,11 @@ from olivine.claims.ties import beside, forced_parts
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.family.layout import CLAUSE_BITS
 from olivine.reduction.family.variants import DECLARATIONS, Parameters, forced
-from olivine.reduction.program.formulations.faithful import faithful
-from olivine.reduction.program.optimum import optimum
+from olivine.reduction.program.optimum import back, forward, optimum
 from olivine.reduction.program.program import build
-from olivine.reduction.program.witness import back, forward
-from olivine.reduction.run.every_tie import _Copies, _Runs, every_tie
-from olivine.reduction.run.faces import Noise
-from olivine.reduction.verify.members import best_member
+from olivine.reduction.program.reduction_model import faithful
+from olivine.reduction.run.every_tie import Noise, _Copies, _Runs, every_tie
+from olivine.reduction.verify.routes import best_member
 from olivine.solvers.milp.milp import confirm, solve_milp
 
 from tests.support.depth import with_rows
@@ -241,7 +239,7 @@ class Further(_Runs):
                             yield (met, *more)
 
 
-def with_twobeside(monkeypatch, copies, levels):
+def with_two_beside(monkeypatch, copies, levels):
     """All tries and groups bound on (1 1 1), and two constraints over literals."""
     mutated(monkeypatch, copies=copies, shared=False)
     family = family_of([[1, 1, 1]])
@@ -252,9 +250,9 @@ def with_twobeside(monkeypatch, copies, levels):
 
 
 @pytest.mark.parametrize("levels", RULES)
-def test_the_round_that_binds_s_and_othersbeside(monkeypatch, levels):
+def test_the_round_that_binds_s_and_others_beside(monkeypatch, levels):
     """It may add a third constraint over literals, of four copies."""
-    found, bound, parts, _ = with_twobeside(monkeypatch, 4, levels)
+    found, bound, parts, _ = with_two_beside(monkeypatch, 4, levels)
     after = found.after((*bound, *parts.ends[1:]), 0)
     assert found.example == ()
     assert after
@@ -265,8 +263,8 @@ def test_the_round_that_binds_s_and_othersbeside(monkeypatch, levels):
 @pytest.mark.long
 @pytest.mark.parametrize("levels", RULES)
 @pytest.mark.parametrize("copies", [3, 4])
-def test_the_last_runs_that_may_bind_othersbeside(monkeypatch, copies, levels):
-    found, bound, _, family = with_twobeside(monkeypatch, copies, levels)
+def test_the_last_runs_that_may_bind_others_beside(monkeypatch, copies, levels):
+    found, bound, _, family = with_two_beside(monkeypatch, copies, levels)
     found.everything(bound)
     assert found.example == ()
     best = family.parameters.best

@@ -73,40 +73,35 @@ def test_members_differ_only_in_errors_behind_a_clause(family, data):
             same = ("number", "action", "level", "constraint", "optimum", "checks")
             assert all(getattr(mine, f) == getattr(other, f) for f in same)
             assert mine.errors[:2] == other.errors[:2]
-            behind = "C" in mine.action and family.variant is not Variant.ALL_LEVELS
-            assert behind or mine.errors[2] == other.errors[2]
+            if family.layout.declaration.every_level or "C" not in mine.action:
+                assert mine.errors[2] == other.errors[2]
 
 
 @given(families(**SMALL))
 def test_errors_are_those_of_the_theory(family):
-    p, top = family.penalty, family.top
+    declared, half = family.layout.declaration, family.top / 2
+    most, middle = declared.ranges.start, declared.ranges.middle
+    tried = family.try_clause_reward + middle
     moves = list(schedule(family))
+    expected = {
+        "clause": [most - tried, middle],
+        "literal": [0, 0, half] if declared.variable_states else [0, half, 0],
+        "variable": [0, half, 0],
+        "start": [half, 0, 0],
+    }
+    if moves[0].kind == "start":  # then g(s0) is what its action is worth
+        expected |= {
+            "clause": [0, middle - half],
+            "variable": [0, middle - half, 0],
+            "start": [most - family.try_variable_reward - half, 0, 0],
+        }
     for move, done in zip(moves, adversarial_run(family).rounds, strict=True):
-        behind_clause = move.kind == "clause" and family.variant is not (
-            Variant.ALL_LEVELS
-        )
-        errors = list(done.errors[: 2 if behind_clause else 3])
-        paper = family.variant is Variant.PAPER
-        if move.kind == "clause" and family.variant is Variant.ALL_LEVELS:
-            expected = [0, 0, 1] if move.index == 0 else [0, 1, 0]
-        else:
-            expected = {
-                "clause": [p if paper else 0, 1],
-                "literal": [0, HALF, 0] if paper else [0, 0, top / 2],
-                "variable": [0, top / 2, 0],
-                "start": [top / 2, 0, 0],
-            }[move.kind]
-        if family.variant is Variant.STRICT:
-            most, half = Fraction(2, 5), top / 2
-            expected = {
-                "start": [1 - Fraction(7, 100) - half, 0, 0],
-                "variable": [0, most - half, 0],
-                "clause": [0, most - half],
-                "literal": [0, 0, half],
-            }[move.kind]
-        assert errors == expected
-        assert done.errors[done.level - 1] == max(expected)
-        assert done.total_error >= min(p, top / 2)
+        due = expected[move.kind]
+        if declared.every_level and move.kind == "clause":
+            due = [0, 0, 1] if move.index == 0 else [0, 1, 0]
+        assert list(done.errors[: len(due)]) == due
+        assert done.errors[done.level - 1] == max(due)
+        assert done.total_error >= min(family.penalty, half)
 
 
 @given(families(**SMALL))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from olivine.reduction.family.family import Instance
 from olivine.reduction.family.variants import Variant
 from olivine.reduction.formula.formula import Formula
+from olivine.reduction.program.optimum import certify
 from olivine.reduction.program.optimum import optimum as theorem_o
-from olivine.reduction.program.witness import certify
 from olivine.reduction.verify.route import ROUTES, RouteResult
 from olivine.reduction.verify.routes import best_assignment
 from olivine.reduction.verify.verification import verify

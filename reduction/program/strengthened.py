@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....algorithms.olive_program.program import Form
-from ....solvers.model import LinearModel, Variable
-from ....solvers.model.large import LargeModel, Numbered, Rows
-from ...family.family import Family
-from ...family.layout import CLAUSE_BITS, QUIT, Layout
-from ...family.variants import refuse_sides
-from ..witness import forward
+from ...algorithms.olive_program.program import Form
+from ...solvers.model import LinearModel, Variable
+from ...solvers.model.large import LargeModel, Numbered, Rows
+from ..family.family import Family
+from ..family.layout import CLAUSE_BITS, QUIT, Layout
+from ..family.variants import refuse_sides
+from .optimum import forward
 from .reduction_model import ReductionModel, Values, clause_weights
 
 _SIGN_WEIGHTS: dict[tuple[int, ...], list[int]] = {

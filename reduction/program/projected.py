@@ -21,12 +21,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....algorithms.olive_program.program import Form
-from ....solvers.model import LinearModel
-from ....solvers.model.large import LargeModel, Numbered, Rows, offsets
-from ...family.family import Family, as_assignment
-from ...formula.local_search import is_out_of_reach, least_by_trying, walksat
-from ..optimum import step
+from ...algorithms.olive_program.program import Form
+from ...solvers.model import LinearModel
+from ...solvers.model.large import LargeModel, Numbered, Rows, offsets
+from ..family.family import Family, as_assignment
+from ..formula.local_search import is_out_of_reach, least_by_trying, walksat
+from .optimum import step
 from .reduction_model import ReductionModel, Values, clause_weights
 
 _FLIPS = 10_000

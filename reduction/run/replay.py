@@ -1,26 +1,46 @@
-"""Replaying a run of OLIVE on any tabular MDP, each round checked exactly.
+"""A run of OLIVE in progress: its rounds replayed, its optimum bounded, its level.
 
-After each round the pair (g, π) that the Q-function induces is to be feasible, and the
-distribution at the chosen level (or every one) becomes a constraint. Its average
-Bellman error depends on π and g in its support and on g at the successors of π's
-actions there alone. So only constraints known to be violated, or with a changed state
-or a predecessor of a changed value in their support, are evaluated again; a new one
-counts as violated until it has been. By induction that finds what evaluating all would.
-The stated run then takes O(m + n), a round what the clauses of one variable take.
+`Replay` plays rounds on any tabular MDP and checks each exactly. After a round the pair
+(g, π) that the Q-function induces is to be feasible, and the distribution at the chosen
+level (or every one) becomes a constraint. Its average Bellman error depends on π and g
+in its support and on g at the successors of π's actions there alone. So only
+constraints known to be violated, or with a changed state or a predecessor of a changed
+value in their support, are evaluated again; a new one counts as violated until it has
+been. By induction that finds what evaluating all would. The stated run then takes
+O(m + n), a round what the clauses of one variable take.
+
+`StartBound` bounds g(s0) in the program of a round, from what is bound already. A state
+bound alone is worth no more than the best of its actions, a bound pair of literals
+`top`, any other state what its range allows. In the stated runs some pair attains the
+bound. Constraints are sorted by what they are over:
+
+============  =================================================================
+start         s0
+clause        one clause state, as stated by the hard program
+clauses       several clause states, after [solve]
+variable      X_i, as stated
+pair          both literals of a variable, half each, as stated
+literals      literal states behind a clause: never stated
+bottom        the state behind [quit] alone, as stated
+mixed         anything else
+============  =================================================================
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal, get_args
 
 import numpy as np
 
+from ...algorithms.exact.arrays import check_choice
 from ...algorithms.mdp.planning import Distribution
 from ...algorithms.mdp.tabular import TabularMDP
 from ...algorithms.olive_program.program import Ranged, Upper
+from ..family.family import Family
 from .schedule import Setting
 
 _ZERO = Fraction(0)
@@ -198,3 +218,142 @@ class _Predecessors:
     def of(self, state: int) -> list[int]:
         low, high = self._bounds[state : state + 2]
         return self._sources[low:high]
+
+
+Kind = Literal[
+    "start", "clause", "clauses", "variable", "pair", "literals", "bottom", "mixed"
+]
+
+
+class StartBound:
+    """Keeps the bound on g(s0) while constraints are added."""
+
+    def __init__(self, family: Family) -> None:
+        self.family = family
+        self.ranges = family.layout.declaration.ranges
+        n = family.n_variables
+        self._start = False
+        self._bound = set[int]()  # clauses, by their states
+        # Of each variable: whether its pair, and what leads to it, is bound.
+        passes = not family.layout.declaration.variable_states
+        self._pairs, self._passes = [False] * n, [passes] * n
+        self._tried = Counter({self._worth(0): n})
+        self.reach = family.layout.declaration.reach
+        self._solved = self.reach * self.ranges.middle
+        stated = family.distributions() if family.layout.n_sides else ()
+        self._open = {_key(d) for d in stated}  # of `forced`, what is not bound yet
+
+    def add(self, distribution: Distribution) -> None:
+        """Bind a distribution: one state, or both literals of a variable."""
+        layout, states = self.family.layout, distribution.states.tolist()
+        if layout.n_sides:
+            self._open.discard(_key(distribution))
+            return
+        match kind_of(self.family, distribution):
+            case "start":
+                self._start = True
+            case "clause":
+                self._bind_clause(states[0])
+            case "variable":
+                i = states[0] - layout.first_variable_state
+                self._bind_variable(i, self._passes)
+            case "pair":
+                i = (states[0] - layout.first_literal_state) // 2
+                self._bind_variable(i, self._pairs)
+
+    def value(self) -> Fraction:
+        """Greatest g(s0) that the ranges and the bound states leave possible."""
+        family, ranges = self.family, self.ranges
+        sides = family.layout.declaration.sides
+        if sides:
+            if self._open - {_key(family.distributions()[1])}:
+                return ranges.start
+            idle = (1 - self.reach) * sides.end
+            high = family.solve_reward + self._solved + idle
+            return high if self._open else family.parameters.best
+        if not self._start:
+            return ranges.start
+        free = len(self._bound) < family.n_clauses
+        return min(
+            ranges.start,
+            max(
+                family.try_variable_reward + max(self._tried),
+                family.try_clause_reward + (ranges.middle if free else self._clause),
+                family.solve_reward + self._solved,
+            ),
+        )
+
+    @property
+    def _clause(self) -> Fraction:
+        return min(self.ranges.middle, self.ranges.literal)
+
+    def _bind_clause(self, state: int) -> None:
+        if state in self._bound:
+            return
+        self._bound.add(state)
+        family = self.family
+        weight = 1 if family.weights is None else int(family.weights[state - 1])
+        chance = self.reach * weight / family.total_weight
+        self._solved -= chance * (self.ranges.middle - self._clause)
+
+    def _bind_variable(self, i: int, what: list[bool]) -> None:
+        before = self._worth(i)
+        what[i] = True
+        self._tried.subtract({before: 1})
+        self._tried[self._worth(i)] += 1
+        self._tried = +self._tried  # at most three values
+
+    def _worth(self, i: int) -> Fraction:
+        if not self._passes[i]:
+            return self.ranges.middle
+        return self.family.top / 2 if self._pairs[i] else self.ranges.literal
+
+
+def _key(distribution: Distribution) -> tuple[tuple[int, Fraction], ...]:
+    return tuple(distribution.probabilities().items())
+
+
+def kind_of(family: Family, distribution: Distribution) -> Kind:
+    """Sort a distribution by the states that it is over; see the module."""
+    layout, states = family.layout, distribution.states.tolist()
+    first = layout.first_literal_state
+    last = first + 2 * family.n_variables - 1
+    if states == [layout.start]:
+        return "start"
+    if all(1 <= s <= family.n_clauses for s in states):
+        return "clause" if len(states) == 1 else "clauses"
+    if len(states) == 1 and family.n_clauses < states[0] < first:
+        return "variable"
+    if all(s > last for s in states):
+        return "bottom"
+    if not all(first <= s <= last for s in states):
+        return "mixed"
+    half = all(p == Fraction(1, 2) for p in distribution.probabilities().values())
+    twins = len(states) == 2 and states[1] == states[0] + 1
+    if twins and half and (states[0] - first) % 2 == 0:
+        return "pair"
+    return "literals"
+
+
+LevelRule = Literal["lowest", "largest", "any"]
+LEVEL_RULES: tuple[LevelRule, ...] = get_args(LevelRule)
+Levels = LevelRule | Literal["all"]
+"""A rule, or that a round binds every level."""
+LEVELS: tuple[Levels, ...] = (*LEVEL_RULES, "all")
+
+
+def allowed_levels(rule: LevelRule, errors: Sequence[Fraction]) -> list[int]:
+    """Levels that a rule allows, 1-based, rising; none if no error is positive."""
+    positive = [h for h, error in enumerate(errors, start=1) if error > 0]
+    if rule == "any":
+        return positive
+    if rule == "lowest":
+        return positive[:1]
+    check_choice("level rule", rule, LEVEL_RULES)
+    return [h for h in positive if errors[h - 1] == max(errors)]
+
+
+def chosen_level(rule: LevelRule, errors: Sequence[Fraction]) -> int | None:
+    """Return the level that a rule chooses, None if it leaves a choice or has none."""
+    allowed = allowed_levels(rule, errors)
+    return allowed[0] if len(allowed) == 1 else None

@@ -1,1 +1,0 @@
-"""OLIVE's program against the oracles as the formula grows."""

@@ -1,1 +1,0 @@
-"""3-SAT in the multi-data-set oracle for one policy."""
