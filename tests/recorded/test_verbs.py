@@ -16,12 +16,14 @@ LINES = 70
 
 FOLDERS = """
 verify cadical/full1.cnf cadical/sat1.cnf odd/width-four.cnf --time-limit 60
-verify cadical/full2.cnf --variant strict --route milp --route brute --route witness --time-limit 60
+verify cadical/full2.cnf --variant strict --route milp --route brute \
+--route witness --time-limit 60
 verify odd/*.cnf --json --route sat --route maxsat
 verify dense/mixed-widths.cnf --variant normalized --json --route maxsat
 verify cadical/full2.cnf --variant gap --json --time-limit 60
 verify cadical/ph2.cnf --variant forced --json --route sat --route maxsat
-verify cadical/false.cnf odd/xor.cnf odd/nothing.cnf --variant all-levels --time-limit 60
+verify cadical/false.cnf odd/xor.cnf odd/nothing.cnf --variant all-levels \
+--time-limit 60
 verify faults/*.cnf faults/*.wcnf --json --route sat
 verify cadical/full2.cnf --certificate c.json ; check c.json cadical/full2.cnf
 verify cadical/sat1.cnf --certificate c.json ; check c.json cadical/full2.cnf
