@@ -84,6 +84,7 @@ FACES = "reduction.run.every_tie:Faces.maximisers"
 PROGRAM = "algorithms.olive_program.program"
 CEILING = "reduction.program.tolerance:tolerance_ceiling"
 BOUNDS = "reduction.program.tolerance:tolerance_bounds"
+HIDDEN = "reduction.hidden:HiddenFamily"
 PROGRAM_ROUNDS = "algorithms.olive_program.rounds:_constrain"
 OLIVE_SIZES = "algorithms.olive.parameters:theorem_parameters"
 METAALG = "algorithms.learning.metaalg:metaalg"
@@ -137,6 +138,19 @@ MUTANTS = [
     # Without r + c_x′ <= c_x what is unbound can be too good to be true.
     ("claims.strengths:_draw_deterministic", "int(rng.integers(5))",
      "3 * int(rng.integers(5))", "deterministic-programs-are-easy"),
+    (f"{HIDDEN}._levels", "CLAUSE * (a in own)", "CLAUSE * (a % 2)",
+     "hidden-dynamics-optimum"),
+    (f"{HIDDEN}.optimum", "Fraction(1, 4)", "Fraction(1, 3)",
+     "hidden-dynamics-optimum"),
+    (f"{HIDDEN}.back", "weight if a % 2 else -weight", "1 if a % 2 else -1",
+     "hidden-dynamics-optimum"),
+    # A wrong bit that costs nothing: a literal is bound alone.
+    (f"{HIDDEN}._levels", "[PAIR * (1 - b), PAIR * b]", "[PAIR, PAIR]",
+     "hidden-dynamics-every-run"),
+    (f"{HIDDEN}.ranges", "LITERAL if level == 3 else Fraction(1)", "Fraction(1)",
+     "hidden-dynamics-every-run"),
+    (f"{VALOR_STEPS}:LocalValues._test", "(optimistic + pessimistic) / 2",
+     "0 * optimistic", "hidden-dynamics-are-valors"),
     (OLIVE_SIZES, "5 * epsilon / 8", "8 * 5 * epsilon / 8", "olive-sampled-pac"),
     (OLIVE_SIZES, "5 * epsilon / 8", "5 * epsilon / 4", "olive-sampled-pac"),
     (OLIVE_SIZES, "(12 * h * math.sqrt(m))", "(3 * h * math.sqrt(m))",
