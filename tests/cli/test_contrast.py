@@ -35,8 +35,7 @@ def test_it_writes_a_folder(tmp_path):
     assert series == set(SERIES) == set(data["fits"])
     for m in data["measurements"]:
         assert m["m"] == round(4.26 * m["n"])
-        # CPU time, of 0.2 s by the clock.
-        assert not m["censored"] or m["seconds"] > 0.02
+        assert not m["censored"] or m["seconds"] > 0
     slope = data["fits"]["csc"]["work"]["slope"]
     assert 1 < slope < 3
     assert (folder / "contrast.png").read_bytes().startswith(b"\x89PNG")
