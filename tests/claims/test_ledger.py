@@ -7,8 +7,10 @@ import pytest
 from olivine.algorithms.learning.problem import MonitorReport
 from olivine.claims import load, registered, samples
 
+from tests.support.asked import Asked
 from tests.support.commands import ROOT
 from tests.support.depth import with_rows
+from tests.support.recorded import recorded
 
 ENTRIES = load()
 SLOW = {
@@ -48,7 +50,8 @@ def found():
         for entry in ENTRIES
     ],
 )
-def test_it_holds(entry, found):
+def test_it_holds(entry, found, monkeypatch):
+    asked = Asked(monkeypatch)
     evidence = found[entry.id] = entry.check()
     assert evidence.holds, evidence.text
     assert re.search(r"\d", evidence.text)
@@ -56,6 +59,9 @@ def test_it_holds(entry, found):
     assert entry.verdict(evidence) == corrected
     if entry.id.endswith("-is-polynomial"):
         assert "seed" in evidence.text
+    if entry.id not in SLOW:
+        row = {"evidence": evidence.text, "asked": asked.summary()}
+        recorded("claims", entry.id, row)
 
 
 def test_noise_in_strict_holds_on_the_first_formula(monkeypatch):

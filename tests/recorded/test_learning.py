@@ -59,15 +59,26 @@ CASES = [
 ]
 
 
+SEEDS = (0, 1)
+
+
+def key_of(algorithm, params, classes, settings, env, seed) -> str:
+    given = [*settings, *SMALL[env].split()]
+    return " ".join([algorithm, params, classes, *given, env, str(seed)])
+
+
+KEYS = [key_of(*case, seed) for case in CASES for seed in SEEDS]
+
+
 @with_rows("algorithm, params, classes, settings, env", *CASES)
 def test_runs(algorithm, params, classes, settings, env) -> None:
-    settings = [*settings, *SMALL[env].split()]
-    options = [x for setting in settings for x in ("--set", setting)]
+    given = [*settings, *SMALL[env].split()]
+    options = [x for setting in given for x in ("--set", setting)]
     options += ["--params", params]
     options += [] if classes == "-" else ["--classes", classes]
-    for seed in (0, 1):
+    for seed in SEEDS:
         done = olivine(
             "learn", algorithm, "--env", env, *options, "--seed", seed, "--json"
         )
-        key = " ".join([algorithm, params, classes, *settings, env, str(seed)])
+        key = key_of(algorithm, params, classes, settings, env, seed)
         recorded("learning", key, {"status": done.status} | {"record": done.record})

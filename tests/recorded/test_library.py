@@ -19,6 +19,14 @@ from tests.support.depth import with_rows
 from tests.support.recorded import recorded
 
 N, K = 4, 3
+SEEDS, SLIPS, WORLDS = range(4), (0.0, 0.25), ("tabular", "random-finite", "grid")
+KINDS = "tabular", "finite", "linear"
+KEYS = [
+    *(f"oracles {kind} {seed}" for kind in KINDS for seed in SEEDS),
+    *(f"simulator {slip}" for slip in SLIPS),
+    *(f"assumptions {name} {kind}" for name in WORLDS for kind in KINDS[:2]),
+    "formulas of claims",
+]
 PLAIN = (bool, int, float, str, Fraction, enum.Enum, type(None))
 
 
@@ -41,7 +49,7 @@ def classes_of(rng):
     yield "linear", linear, classes.LinearValueClass(features, bound=1)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_oracles(seed, rng) -> None:
     rng = np.random.default_rng(seed)
     sets = [
@@ -96,7 +104,7 @@ def walk(slip: float):
     return olivine.from_simulator(reset, step, 2, 3, **codes)
 
 
-@with_rows("slip", 0.0, 0.25)
+@with_rows("slip", *SLIPS)
 def test_simulators(slip) -> None:
     env = walk(slip)
     left, right = (classes.TabularPolicy(np.full(4, a)) for a in (0, 1))
@@ -117,10 +125,10 @@ def test_simulators(slip) -> None:
     recorded("library", f"simulator {slip}", found)
 
 
-@with_rows("name", "tabular", "random-finite", "grid")
+@with_rows("name", *WORLDS)
 def test_assumptions(name) -> None:
     env = olivine.make(name, 1)
-    for kind in ("tabular", "finite"):
+    for kind in KINDS[:2]:
         made = olivine.make_classes(env, kind, np.random.default_rng(2))
         checked = olivine.check_assumptions(env, *made)
         found = {k: a.to_json() for k, a in checked.items()}

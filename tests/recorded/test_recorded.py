@@ -3,10 +3,33 @@
 import json
 
 import pytest
+from olivine.cli.main import VERBS
 
+from tests.claims import test_ledger
+from tests.cli.test_figures import DRAWN
+from tests.recorded import test_constants, test_learning, test_library, test_verbs
 from tests.support import recorded as record
 from tests.support.depth import with_rows
-from tests.support.recorded import COMMAND, first_difference, plain, recorded
+from tests.support.recorded import COMMAND, FOLDER, first_difference, plain, recorded
+
+ASKED = {
+    "claims": [e.id for e in test_ledger.ENTRIES if e.id not in test_ledger.SLOW],
+    "constants": [*(name for name, _ in test_constants.CASES), "more"],
+    "figures": [draw.__name__ for draw in DRAWN],
+    "learning": test_learning.KEYS,
+    "library": test_library.KEYS,
+    "options": VERBS,
+    "verbs": test_verbs.KEYS,
+}
+"""Keys by subject, where tables list them."""
+
+
+@pytest.mark.parametrize("subject", ASKED)
+def test_each_row_is_asked_for(subject: str) -> None:
+    """Remaking some rows leaves those whose test is gone."""
+    text = (FOLDER / f"{subject}.jsonl").read_text("utf-8")
+    keys = {json.loads(line)["key"] for line in text.splitlines()}
+    assert keys - set(ASKED[subject]) == set(), f"remove them, or {COMMAND}"
 
 
 @with_rows(
