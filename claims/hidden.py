@@ -18,12 +18,11 @@ from ..algorithms.olive_program.program import OliveProgram
 from ..reduction.formula.formula import Formula
 from ..reduction.hidden import BEST, HiddenFamily
 from ..reduction.run.every_tie import Faces, Noise, search_ties
-from ..reduction.run.replay import LevelRule
 from . import DRAWN, EXHAUSTIVE, Evidence, Refuted, claims_of
-from .samples import assignments, eight_clauses, instances
+from .samples import assignments, eight_clauses, instances, least_unsatisfied
+from .strengths import LITTLE, RULES, Own
 
 complexity = claims_of("docs/complexity.md", "strengths")
-_RULES: tuple[LevelRule, ...] = ("lowest", "largest")
 _SMALL: tuple[list[list[int]], ...] = (
     [[1]],
     [[1], [-1]],
@@ -31,12 +30,6 @@ _SMALL: tuple[list[list[int]], ...] = (
     [[1, 2], [-1, -2]],
     [[1, 2], [-1], [-2]],
 )
-
-
-def least(hidden: HiddenFamily) -> int:
-    """Find u by trying every assignment."""
-    form = hidden.three_sat
-    return min(form.unsatisfied_weight(a) for a in assignments(form.n_variables))
 
 
 def _families() -> Iterator[HiddenFamily]:
@@ -53,7 +46,7 @@ def _optimum() -> str:
     turn into each other without loss."""
     policies = pairs = 0
     for hidden in _families():
-        due, program = hidden.optimum(least(hidden)), hidden.program()
+        due, program = hidden.optimum(least_unsatisfied(hidden)), hidden.program()
         wide = OliveProgram(program.mdp, hidden.distributions())
         for each in (program, wide):
             found = enumerate_policies(each)
@@ -92,7 +85,7 @@ def _every_run() -> str:
     for rows in _SMALL[: instances(3)]:
         hidden = HiddenFamily(Formula.from_clauses(rows))
         n, hard = hidden.three_sat.n_variables, hidden.distributions()
-        for bits, rule in itertools.product(assignments(n), _RULES):
+        for bits, rule in itertools.product(assignments(n), RULES):
             own = _own() if rows == _SMALL[0] and bits.all() else ()
             for noise, holds in ((Noise(), True), *own):
                 search = Faces(hidden.mdp(bits), hidden.ranges(), rule, noise)
@@ -118,16 +111,14 @@ def _every_run() -> str:
 
 def _own() -> Iterator[tuple[Noise, bool]]:
     """Yield OLIVE's own constants for M = 4, and whether every run arrives."""
-    for last, sampled in ((Fraction(9, 86), 0), (Fraction(1, 12), 1)):
-        for epsilon in (last - Fraction(1, 10**6), last):
-            phi = epsilon / 72
-            own = Noise(sampled * phi, phi, 5 * epsilon / 8, sampled * epsilon / 24)
-            yield own, epsilon < last
+    for last, sampled in ((Fraction(9, 86), False), (Fraction(1, 12), True)):
+        for epsilon in (last - LITTLE, last):
+            yield Own(epsilon, sampled=sampled).noise(), epsilon < last
 
 
 def _within(hidden: HiddenFamily, phi: Fraction) -> Fraction:
     """Optimum of the hard program with tolerance φ."""
-    share = Fraction(least(hidden), hidden.total_weight)
+    share = Fraction(least_unsatisfied(hidden), hidden.total_weight)
     solved = BEST + 2 * phi - share * (Fraction(1, 8) - 2 * phi)
     return max(solved, Fraction(5, 16) + 3 * phi)
 

@@ -22,6 +22,7 @@ from ..algorithms.olive_program.program import OliveProgram
 from ..reduction.family.family import Family, Variant
 from ..reduction.family.variants import as_variant
 from ..reduction.formula.formula import Formula
+from ..reduction.hidden import HiddenFamily
 from ..reduction.program.optimum import check
 from ..reduction.program.program import build
 from ..reduction.verify.routes import best_member
@@ -339,11 +340,10 @@ def assignments(n_variables: int) -> Iterator[NDArray[np.bool_]]:
         yield np.array(bits, dtype=np.bool_)
 
 
-def least_unsatisfied(family: Family) -> int:
+def least_unsatisfied(family: Family | HiddenFamily) -> int:
     """Find u by trying every assignment."""
-    return min(
-        family.three_sat.unsatisfied_weight(a) for a in assignments(family.n_variables)
-    )
+    form = family.three_sat
+    return min(form.unsatisfied_weight(a) for a in assignments(form.n_variables))
 
 
 def milp_value(family: Family, formulation: str, form: str) -> Fraction | None:

@@ -32,8 +32,8 @@ from . import DRAWN, EXACT, EXHAUSTIVE, Evidence, Refuted, claim
 from .hard_run import check_oracles
 from .samples import contradiction, eight_clauses, least_unsatisfied
 
-_LITTLE = Fraction(1, 10**6)
-_RULES: tuple[LevelRule, ...] = ("lowest", "largest")
+LITTLE = Fraction(1, 10**6)
+RULES: tuple[LevelRule, ...] = ("lowest", "largest")
 _SMALL: tuple[list[list[int]], ...] = (
     [[1]],
     [[1], [-1]],
@@ -62,7 +62,7 @@ def _tolerance() -> str:
         family = _family(rows)
         share = Fraction(least_unsatisfied(family), len(rows))
         end = (9 - 5 * share) / (50 * (9 - 2 * share))
-        for tolerance in (Fraction(1, 1000), Fraction(1, 200), end, end + _LITTLE):
+        for tolerance in (Fraction(1, 1000), Fraction(1, 200), end, end + LITTLE):
             due = optimum_within(Variant.STRICT, share, min(tolerance, end))
             if tolerance > end:
                 due = Fraction(3, 25) + 3 * tolerance
@@ -73,7 +73,7 @@ def _tolerance() -> str:
     family, critical = Family(eight_clauses(), Variant.STRICT), Fraction(1, 740)
     if tolerance_bounds(family.parameters, 1) != (critical, critical):
         raise Refuted(f"critical {tolerance_bounds(family.parameters, 1)}")
-    values = [_solved(family, critical - off) for off in (0, _LITTLE)]
+    values = [_solved(family, critical - off) for off in (0, LITTLE)]
     due = optimum_within(Variant.STRICT, Fraction(1, 8), critical)
     if values[0] != due or values[1] >= Fraction(3, 20) or due != Fraction(3, 20):
         raise Refuted(f"the eight clauses: {values}, {due}")
@@ -105,7 +105,7 @@ def _solved(family: Family, tolerance: Fraction) -> Fraction:
 
 
 @dataclass(frozen=True)
-class _Own:
+class Own:
     """OLIVE's own constants where Bellman rank M is a square, exact or sampled."""
 
     epsilon: Fraction
@@ -113,6 +113,7 @@ class _Own:
     sampled: bool = False
 
     def noise(self, gamma: Fraction = Fraction(0)) -> Noise:
+        """Give φ, the stop, what estimates are off by, and γ."""
         phi = self.epsilon / (36 * self.root)
         off = (phi, self.epsilon / 24) if self.sampled else (Fraction(0), Fraction(0))
         return Noise(off[0], phi, 5 * self.epsilon / 8, off[1], gamma)
@@ -125,16 +126,16 @@ def _approximate() -> str:
     γ < 1/50 + φ/2 and γ + 5ε/8 < 1/20 + 2φ (exact, OLIVE's own φ and stop);
     γ + 3φ < 1/50 and γ + 3ε/4 < 1/20 (its own samples, too)."""
     small, large = Fraction(1, 50), Fraction(1, 16)
-    cases: list[tuple[_Own | None, Fraction]] = [(None, Fraction(1, 50))]
+    cases: list[tuple[Own | None, Fraction]] = [(None, Fraction(1, 50))]
     for epsilon in (small, large):
-        exact, own = _Own(epsilon), _Own(epsilon, sampled=True)
+        exact, own = Own(epsilon), Own(epsilon, sampled=True)
         phi = exact.noise().phi
         bound = min(small + phi / 2, Fraction(1, 20) + 2 * phi - 5 * epsilon / 8)
         cases.append((exact, bound))
         cases.append((own, min(small - 3 * phi, Fraction(1, 20) - 3 * epsilon / 4)))
     family, faces = _family([[1]]), 0
-    for (constants, bound), rule in itertools.product(cases, _RULES):
-        for gamma in (bound - _LITTLE, bound):
+    for (constants, bound), rule in itertools.product(cases, RULES):
+        for gamma in (bound - LITTLE, bound):
             noise = Noise(gamma=gamma)
             if constants is not None:
                 noise = constants.noise(gamma)
@@ -154,8 +155,8 @@ def _constant() -> str:
     of strict reaches the hard program, whose optimum is 3/20 + 3φ/2 − σ(1/60 − φ/3): it
     decides each formula. With own samples, ε < 1/15, the optimum is at least 3/20
     if and only if the formula is satisfiable, where √M ≥ 1/(3σ) + 2/27."""
-    own = _Own(Fraction(2, 25)).noise()
-    for rows, rule in itertools.product(_SMALL[:2], _RULES):
+    own = Own(Fraction(2, 25)).noise()
+    for rows, rule in itertools.product(_SMALL[:2], RULES):
         family = _family(rows)
         found = every_tie(family, levels=rule, noise=own)
         share = Fraction(least_unsatisfied(family), len(rows))
@@ -167,7 +168,7 @@ def _constant() -> str:
     # The rank at which own samples decide (x)(¬x), σ = 1/2, and a little less.
     root = Fraction(2, 3) + Fraction(2, 27)
     both = _family([[1], [-1]])
-    for factor, tells in ((1 + _LITTLE, True), (1 - _LITTLE, False)):
+    for factor, tells in ((1 + LITTLE, True), (1 - LITTLE, False)):
         phi = 1 / (540 * root * factor)
         value = enumerate_policies(_within(both, 2 * phi)).optimum
         assert value is not None

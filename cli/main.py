@@ -112,10 +112,15 @@ def command_line(verbs: Iterable[str] = VERBS) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for name in verbs:
-        function = getattr(import_module(f"olivine.cli.{_HOMES.get(name, name)}"), name)
+        function = verb_named(name)
         made.command(cls=_Verb, help=flowing(function.__doc__))(function)
     made.callback()(_olivine)
     return made
+
+
+def verb_named(name: str) -> Any:
+    """Import the function of a verb."""
+    return getattr(import_module(f"olivine.cli.{_HOMES.get(name, name)}"), name)
 
 
 def flowing(text: str) -> str:

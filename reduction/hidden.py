@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,13 +58,17 @@ class HiddenFamily:
     ----------
     three_sat
         That form; members have a truth value for each of its variables.
+    total_weight
+        W, or m without weights.
     """
 
     def __init__(self, formula: Formula) -> None:
         self.three_sat = formula.three_sat()
         self._clauses: list[list[int]] = self.three_sat.clauses.tolist()
         weights = self.three_sat.weights
-        self._weights = [1] * len(self) if weights is None else weights.tolist()
+        m = len(self._clauses)
+        self._weights = [1] * m if weights is None else weights.tolist()
+        self.total_weight: int = self.three_sat.total_weight
         if self.total_weight > _MOST:
             raise ValueError(
                 f"the clause weights of the 3-SAT form add up to {self.total_weight}; "
@@ -71,15 +76,6 @@ class HiddenFamily:
             )
         n = self.three_sat.n_variables
         self._literals = [f"x{i}^{b}" for i in range(1, n + 1) for b in (0, 1)]
-
-    def __len__(self) -> int:
-        """Return the number m of clauses of the 3-SAT form."""
-        return len(self._clauses)
-
-    @property
-    def total_weight(self) -> int:
-        """Return W, or m without weights."""
-        return sum(self._weights)
 
     def environment(self, y: ArrayLike) -> FiniteEnvironment:
         """Make the member M_y, for `y` of n booleans, as algorithms play it."""
@@ -140,7 +136,7 @@ class HiddenFamily:
                 laws.append((pair, level))
         return [Distribution.from_fractions(*each) for each in laws]
 
-    @property
+    @cached_property
     def _any(self) -> TabularMDP:
         return self.mdp(np.zeros(self.three_sat.n_variables, dtype=np.bool_))
 
@@ -159,16 +155,13 @@ class HiddenFamily:
     def forward(self, assignment: ArrayLike) -> Pair:
         """Return the pair of an assignment; its value is ρ + c(1 − u/W), u its own."""
         bits = checked_assignment(assignment, self.three_sat.n_variables).tolist()
-        mdp, policy = self.mdp(bits), []
-        for name in mdp.state_names:
-            kind, number, bit = name[0], name[1:].partition("^")[0], name[-1]
-            if kind == "C":
-                own = list(map(_place, self._clauses[int(number) - 1]))
-                true = [a for a in own if a % 2 == bits[a // 2]]
-                policy.append((true or own)[0])
-            else:
-                policy.append(int(bit) if kind == "t" else 0)
-        return mdp.evaluate(policy)
+        policy = [0]
+        for clause in self._clauses:
+            own = list(map(_place, clause))
+            true = [a for a in own if a % 2 == bits[a // 2]]
+            policy.append((true or own)[0])
+        n = len(bits)
+        return self.mdp(bits).evaluate([*policy, *[0, 1] * n, *[0] * 2 * n])
 
     def back(self, pair: Pair) -> NDArray[np.bool_]:
         """Return an assignment that is worth as much, of a pair that [solve]s.
@@ -177,7 +170,7 @@ class HiddenFamily:
         takes the value that more weight of clauses has chosen.
         """
         votes = np.zeros(self.three_sat.n_variables, dtype=object)
-        chosen: Sequence[int] = pair.policy[1 : len(self) + 1].tolist()
+        chosen: Sequence[int] = pair.policy[1 : len(self._clauses) + 1].tolist()
         for a, clause, weight in zip(chosen, self._clauses, self._weights, strict=True):
             if a in map(_place, clause):  # any other literal is worth less than ρ
                 votes[a // 2] += weight if a % 2 else -weight

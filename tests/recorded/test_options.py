@@ -2,10 +2,9 @@
 
 import enum
 import inspect
-from importlib import import_module
 from typing import get_args, get_origin
 
-from olivine.cli.main import _HOMES, VERBS
+from olivine.cli.main import VERBS, verb_named
 
 from tests.support.depth import with_rows
 from tests.support.recorded import recorded
@@ -39,6 +38,5 @@ def described(parameter: inspect.Parameter) -> dict:
 
 @with_rows("verb", *VERBS)
 def test_what_a_command_takes(verb) -> None:
-    function = getattr(import_module(f"olivine.cli.{_HOMES.get(verb, verb)}"), verb)
-    parameters = inspect.signature(function).parameters
+    parameters = inspect.signature(verb_named(verb)).parameters
     recorded("options", verb, {k: described(p) for k, p in parameters.items()})

@@ -2,13 +2,13 @@
 
 from fractions import Fraction
 
-import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from olivine.algorithms.olive_program.optimisers import enumerate_policies
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.hidden import BEST, LITERAL, HiddenFamily
 
+from tests.support.families import best_assignments
 from tests.support.formulas import assignments, formulas
 from tests.support.refusals import refused
 
@@ -23,12 +23,6 @@ def members(draw):
     return hidden, draw(assignments(n))
 
 
-def least(hidden: HiddenFamily) -> int:
-    n = hidden.three_sat.n_variables
-    every = np.indices((2,) * n).reshape(n, -1).T.astype(bool)
-    return min(hidden.three_sat.unsatisfied_weight(bits) for bits in every)
-
-
 @given(members())
 def test_the_environment_is_the_mdp_over_its_observations(made) -> None:
     hidden, bits = made
@@ -38,7 +32,7 @@ def test_the_environment_is_the_mdp_over_its_observations(made) -> None:
     assert environment.truth.optimal_value == best.value(mdp.start)
     values = [v for h in (1, 2, 3) for v in environment.truth.values(h)]
     assert values == best.values()
-    n, m = hidden.three_sat.n_variables, len(hidden)
+    n, m = hidden.three_sat.n_variables, hidden.three_sat.n_clauses
     assert mdp.n_states == m + 4 * n + 1
     assert environment.n_actions == 2 * n
     assert mdp.action_counts.tolist() == [
@@ -77,7 +71,7 @@ def test_there_and_back(made, data) -> None:
         left, hidden.total_weight
     )
     assert form.unsatisfied_weight(hidden.back(pair)) <= left
-    m, n = len(hidden), form.n_variables
+    m, n = form.n_clauses, form.n_variables
     policy = pair.policy.copy()
     policy[1 : m + 1] = data.draw(
         st.lists(st.integers(0, 2 * n - 1), min_size=m, max_size=m)
@@ -92,10 +86,10 @@ def test_there_and_back(made, data) -> None:
 @given(formulas(max_variables=2, max_clauses=2, large_weights=False))
 def test_the_optimum_is_that_of_the_closed_form(formula) -> None:
     hidden = HiddenFamily(formula)
-    n, m = hidden.three_sat.n_variables, len(hidden)
+    n, m = hidden.three_sat.n_variables, hidden.three_sat.n_clauses
     assume((n + 1) * (2 * n) ** m * 4**n <= 4000)
     found = enumerate_policies(hidden.program())
-    assert found.optimum == hidden.optimum(least(hidden))
+    assert found.optimum == hidden.optimum(best_assignments(hidden.three_sat)[0])
 
 
 def test_what_is_no_input_is_refused() -> None:
