@@ -7,10 +7,10 @@ import pytest
 from olivine.algorithms.learning.problem import MonitorReport
 from olivine.claims import load, registered, samples
 
-from tests.support.asked import Asked
+from tests.support.asked import Asked, is_noticed, to_be_noticed
 from tests.support.commands import ROOT
 from tests.support.depth import with_rows
-from tests.support.recorded import recorded
+from tests.support.recorded import recorded, row
 
 ENTRIES = load()
 SLOW = {
@@ -62,6 +62,14 @@ def test_it_holds(entry, found, monkeypatch):
     if entry.id not in SLOW:
         row = {"evidence": evidence.text, "asked": asked.summary()}
         recorded("claims", entry.id, row)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.id)
+def test_an_answer_that_is_a_little_off_refutes_it(entry):
+    """Each answer "NAME FIELD NUMBER OF THE CALL" of its row, altered by itself."""
+    answers = row("noticed", entry.id, lambda: to_be_noticed(entry))["answers"]
+    found = [answer for answer in answers if is_noticed(entry, answer)]
+    recorded("noticed", entry.id, {"answers": found})
 
 
 def test_noise_in_strict_holds_on_the_first_formula(monkeypatch):

@@ -7,7 +7,13 @@ from olivine.cli.main import VERBS
 
 from tests.claims import test_ledger
 from tests.cli.test_figures import DRAWN
-from tests.recorded import test_constants, test_learning, test_library, test_verbs
+from tests.recorded import (
+    test_constants,
+    test_declared,
+    test_learning,
+    test_library,
+    test_verbs,
+)
 from tests.support import recorded as record
 from tests.support.depth import with_rows
 from tests.support.recorded import COMMAND, FOLDER, first_difference, plain, recorded
@@ -15,9 +21,11 @@ from tests.support.recorded import COMMAND, FOLDER, first_difference, plain, rec
 ASKED = {
     "claims": [e.id for e in test_ledger.ENTRIES if e.id not in test_ledger.SLOW],
     "constants": [*(name for name, _ in test_constants.CASES), "more"],
+    "declared": test_declared.KEYS,
     "figures": [draw.__name__ for draw in DRAWN],
     "learning": test_learning.KEYS,
     "library": test_library.KEYS,
+    "noticed": [entry.id for entry in test_ledger.ENTRIES],
     "options": VERBS,
     "verbs": test_verbs.KEYS,
 }

@@ -1,80 +1,117 @@
-"""What the check of a claim asks of the program: how many calls, of which size.
+"""What the check of a claim asks of the program, and whether it looks at the answers.
 
 A row of tests/recorded so notices a smaller instance, fewer draws or another constant,
-where the claim itself holds for all of them.
+where the claim itself holds for all of them. An answer that is altered a little must
+refute the claims whose rows name it.
 """
 
+import dataclasses
 import functools
+import pkgutil
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import Enum
 from fractions import Fraction
 from hashlib import sha256
+from importlib import import_module
+from inspect import isgeneratorfunction
 from types import FunctionType
 from typing import Any
 
 import numpy as np
-from olivine.claims import samples
+import pytest
+from olivine import algorithms, reduction, solvers
+from olivine.claims import Claim, samples
 
 _CACHED = type(functools.cache(len))
 _KEEPING = samples.made_once(len).__code__
-SIZES = ("shape", "n_variables", "n_clauses", "n_actions", "horizon")
+_METHODS = FunctionType, property, functools.cached_property
+CHOSEN_BY_ENGINES = "solve_lp", "solve_milp", "_Tabular.maximise", "ReductionModel.pair"
+SIZES = "shape", "n_variables", "n_clauses", "n_actions", "horizon"
 
 
 class Asked:
-    """Calls of claims into the floors below, by the name of the function.
+    """Calls by claims of functions, methods and properties, by their names.
 
-    A digest is of the numbers, names and shapes of arrays that a function is given:
-    what engines choose freely is not in it. Calls inside a cached function are not
-    counted, for an earlier entry may have made them.
+    A digest is of the numbers, names and shapes of arrays that are given and answered:
+    what engines choose freely is not in it. Calls inside a function that keeps its
+    results are not counted, for an earlier entry may have made them. The call with the
+    number `nth` of the answer `target` is altered.
     """
 
-    def __init__(self, patch: Any) -> None:
+    def __init__(self, patch: Any, target: str = "", nth: int = 0) -> None:
+        self.numbers: dict[str, int] = {}
+        self._target, self._nth = target, nth
         self._calls: dict[str, list[Any]] = {}
-        self._inside = False
+        self._keeping = 0
         self._generators: list[np.random.Generator] = []
         patch.setattr(np.random, "default_rng", self._made(np.random.default_rng))
-        wrapped: dict[Any, Any] = {}
-        modules = [m for n, m in sys.modules.items() if n.startswith("olivine.claims")]
-        for module in modules:
-            for name, found in [*vars(module).items()]:
-                if self._of_interest(found):
-                    wrapper = wrapped.setdefault(found, self._wrapped(found))
-                    patch.setattr(module, name, wrapper)
-
-    @staticmethod
-    def _of_interest(found: Any) -> bool:
-        home = str(getattr(found, "__module__", None))
-        if not home.startswith("olivine."):
-            return False
-        if isinstance(found, _CACHED) or getattr(found, "__code__", 0) is _KEEPING:
-            return True
-        return isinstance(found, FunctionType) and "olivine.claims" not in home
+        function = target.partition(" ")[0]
+        wrapped: dict[int, Any] = {}
+        for owner, name, found in _callables():
+            code = _code(found)
+            known = getattr(code, "__qualname__", "") == function or _keeps(code)
+            if not target or known:
+                make = self._wrapped
+                wrapped.setdefault(id(found), make(found, isinstance(owner, type)))
+                patch.setattr(owner, name, wrapped[id(found)])
 
     def _made(self, make: Callable[..., Any]) -> Callable[..., Any]:
         def default_rng(*arguments: Any) -> Any:
             made = make(*arguments)
-            caller = sys._getframe(1).f_globals["__name__"]
-            if not self._inside and caller.startswith("olivine.claims"):
+            if not self._keeping and _from_claims():
                 self._generators.append(made)
             return made
 
         return default_rng
 
-    def _wrapped(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
+    def _wrapped(self, found: Any, method: bool) -> Any:
+        code = _code(found)
+        if isinstance(found, functools.cached_property):
+            keep = lambda s, value: vars(s).__setitem__(found.attrname, value)  # noqa: E731
+            return property(self._call(code, method, found.__get__), keep)
+        call = self._call(code, method, code)
+        return property(call) if isinstance(found, property) else call
+
+    def _call(
+        self, named: Any, method: bool, run: Callable[..., Any]
+    ) -> Callable[..., Any]:
+        keeps = _keeps(named)
+
+        @functools.wraps(named)
         def call(*args: Any, **kwargs: Any) -> Any:
-            if not self._inside:
-                count = self._calls.setdefault(function.__name__, [0, sha256()])
-                count[0] += 1
-                count[1].update(plain([*args, *kwargs.items()]).encode())
-            outer, self._inside = self._inside, True
+            self._keeping += keeps
             try:
-                return function(*args, **kwargs)
+                value = run(*args, **kwargs)
             finally:
-                self._inside = outer
+                self._keeping -= keeps
+            if self._keeping or (method and not _from_claims()):
+                return value
+            if self._target:
+                return self._given(value)
+            self._count(named.__qualname__, [*args, *kwargs.items()], value)
+            return value
 
         return call
+
+    def _count(self, name: str, given: list[Any], value: Any) -> None:
+        count = self._calls.setdefault(name, [0, sha256()])
+        count[0] += 1
+        if name not in CHOSEN_BY_ENGINES:
+            count[1].update(plain([*given, value]).encode())
+        for target in _targets(name, value):
+            self.numbers[target] = count[0]
+
+    def _given(self, value: Any) -> Any:
+        self._nth -= 1
+        if self._nth:
+            return value
+        _, _, field = self._target.partition(" ")
+        other = altered(getattr(value, field, None) if field else value)
+        if other is None:
+            return value
+        return dataclasses.replace(value, **{field: other}) if field else other
 
     def summary(self) -> dict[str, str]:
         """Number of calls and digest, by function; the generators as they end."""
@@ -84,13 +121,136 @@ class Asked:
         return calls | {"random": f"{len(states)} {drawn}"}
 
 
+def _code(found: Any) -> Any:
+    return getattr(found, "fget", None) or getattr(found, "func", None) or found
+
+
+def _keeps(function: Any) -> bool:
+    kept = getattr(function, "__code__", None) is _KEEPING
+    return kept or isinstance(function, _CACHED)
+
+
+def _from_claims() -> bool:
+    caller = sys._getframe(2).f_globals.get("__name__")
+    return str(caller).startswith("olivine.claims")
+
+
+@functools.cache
+def _load() -> None:
+    """Import what a check may import, so that its classes are known before it runs."""
+    for floor in (algorithms, reduction, solvers):
+        name = f"{floor.__name__}."
+        for module in pkgutil.walk_packages(floor.__path__, name):
+            import_module(module.name)
+
+
+def _callables() -> Iterator[tuple[Any, str, Any]]:
+    """Functions that modules of claims name, and what classes of the program have."""
+    _load()
+    for title, module in [*sys.modules.items()]:
+        if not title.startswith("olivine."):
+            continue
+        ours = title.startswith("olivine.claims")
+        for name, found in [*vars(module).items()]:
+            home = str(getattr(found, "__module__", ""))
+            if isinstance(found, type):
+                if home == title and not issubclass(found, Enum | Exception):
+                    yield from _methods(found, ours)
+            elif ours and home.startswith("olivine."):
+                plain_one = isinstance(found, FunctionType)
+                if (plain_one and not isgeneratorfunction(found)) or _keeps(found):
+                    yield module, name, found
+
+
+def _methods(owner: type, private: bool) -> Iterator[tuple[Any, str, Any]]:
+    for name, found in [*vars(owner).items()]:
+        named = not name.startswith("__" if private else "_")
+        if named and isinstance(found, _METHODS):
+            yield owner, name, found
+
+
+def _targets(name: str, value: Any) -> Iterator[str]:
+    if altered(value) is not None:
+        yield name
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            if field.init and altered(getattr(value, field.name)) is not None:
+                yield f"{name} {field.name}"
+
+
+def altered(value: Any) -> Any:
+    """Give a value of the same kind that is a little off; None if there is none."""
+    if isinstance(value, bool | np.bool_):
+        return not value
+    if isinstance(value, int | Fraction | np.integer) and not isinstance(value, Enum):
+        return value + 1
+    if isinstance(value, float | np.floating):
+        return value + 0.01
+    if isinstance(value, str):
+        return f"{value}?"
+    if isinstance(value, np.ndarray) and value.size:
+        other = value.copy()
+        last = altered(value.flat[-1])
+        other.flat[-1] = value.flat[-1] if last is None else last
+        return other
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        for i, item in enumerate(value):
+            if (other := altered(item)) is not None:
+                return type(value)([*value[:i], other, *value[i + 1 :]])
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if (other := altered(item)) is not None:
+                return value | {key: other}
+    return None
+
+
 def plain(value: Any) -> str:
     """Write numbers, names and shapes; of anything else its type."""
     if value is None or isinstance(value, bool | int | str | Fraction | Enum):
         return str(value)
+    if isinstance(value, np.bool_ | np.integer):
+        return str(value.item())
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(plain, value))}]"
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biO" and value.size < 99:
+        return f"{value.shape} {plain(value.tolist())}"
     sizes = [str(getattr(value, name)) for name in SIZES if hasattr(value, name)]
     return f"{type(value).__name__} {' '.join(sizes)}"
+
+
+def is_noticed(entry: Claim, answer: str) -> bool:
+    """Whether a check refutes its claim with one answer altered."""
+    target, _, nth = answer.rpartition(" ")
+    with pytest.MonkeyPatch.context() as patch:
+        Asked(patch, target, int(nth))
+        try:
+            return not entry.check().holds
+        except Exception:
+            return False
+
+
+def to_be_noticed(entry: Claim) -> dict[str, list[str]]:
+    """First and last answers of functions that are noticed in 0.3 CPU seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        asked = Asked(patch)
+        _within(5, entry.check)
+    answers = [f"{t} {n}" for t, last in asked.numbers.items() for n in {1, last}]
+    found = [a for a in answers if _within(0.3, lambda a=a: is_noticed(entry, a))]
+    return {"answers": sorted(found)}
+
+
+def _within(seconds: float, run: Callable[[], Any]) -> Any:
+    def stop(*_: Any) -> None:
+        raise SystemExit
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        return run()
+    except SystemExit:
+        return None
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)

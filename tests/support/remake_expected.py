@@ -22,6 +22,7 @@ from tests.support.recorded import FOLDER, REMAKING
 RECORDING = (
     "recorded",
     "claims/test_ledger.py::test_it_holds",
+    "claims/test_ledger.py::test_an_answer_that_is_a_little_off_refutes_it",
     "cli/test_figures.py::test_a_figure_is_as_recorded",
 )
 
