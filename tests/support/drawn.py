@@ -126,7 +126,8 @@ def _artists(axes: Axes) -> Iterator[Any]:
     for some in axes.collections:
         paths = [numbers(path.vertices) for path in some.get_paths()]
         yield [
-            type(some).__name__, numbers(some.get_offsets()), *paths[:3], len(paths),
+            type(some).__name__.removeprefix("FillBetween"),  # since matplotlib 3.10
+            numbers(some.get_offsets()), *paths[:3], len(paths),
             _colours(some.get_facecolor()), _colours(some.get_edgecolor()),
             numbers(some.get_linewidths()),
         ]  # fmt: skip
