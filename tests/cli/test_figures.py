@@ -18,6 +18,7 @@ from benchmarks import olive_honest, ties, trajectories
 from tests.support.depth import spread
 from tests.support.drawn import drawn
 from tests.support.recorded import recorded
+from tests.support.refusals import refused
 
 FILE = Path("f.svg")
 
@@ -66,6 +67,11 @@ def draw_comparison() -> None:
         for env, p in (("lock", "practical"), ("diabolical-lock", "theorem"))
         for k, name in enumerate(registry.names())
     ]
+    records[0] |= {"params": "theorem", "successes": 20, "failures": 30}
+    records[1] |= {"runs": 0, "refused": "not today", "trajectories": None}
+    records[2] |= {"runs": 0, "left": "late", "timeouts": 3, "trajectories": None}
+    records[3] |= {"successes": 0, "failures": 50}
+    del records[4]
     sweep.save_comparison(FILE, records)
 
 
@@ -73,10 +79,29 @@ def draw_phases() -> None:
     one, ways = Fraction(1), {"milp, strengthened": 1.0, "maxsat, known": 9.0}
     phases = [
         Phase(
-            "paper", n, m * n, 20, 9 - m, m, (one - Fraction(m, 99), one), {}, {}, ways
+            "paper",
+            n,
+            m * n,
+            20,
+            9 - m,
+            m,
+            (one - Fraction(m, 99), one),
+            {},
+            {},
+            ways if n == 20 else {"milp, strengthened": 1.0},
         )
         for n in (20, 50)
         for m in (2, 4, 8)
+    ]
+    sweep.save_phases(FILE, phases)
+
+
+def draw_variants() -> None:
+    ways = {"sat": 2.0}
+    phases = [
+        Phase(variant, 5, 5 * m, few, 1, few - 1 - m, (Fraction(m, 9),), {}, {}, ways)
+        for variant in ("paper", "gap")
+        for m, few in ((1, 3), (2, 8))
     ]
     sweep.save_phases(FILE, phases)
 
@@ -118,7 +143,7 @@ def draw_trajectories() -> None:
 
 DRAWN = [
     draw_average, draw_comparison, draw_contrast, draw_phases, draw_backup, draw_curves,
-    draw_honest, draw_square_loss, draw_ties, draw_trajectories,
+    draw_honest, draw_square_loss, draw_ties, draw_trajectories, draw_variants,
 ]  # fmt: skip
 
 
@@ -148,3 +173,8 @@ def test_a_figure_is_as_recorded(draw, monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: kept.append(figure))
     draw()
     recorded("figures", draw.__name__, {"figures": [drawn(f) for f in kept]})
+
+
+def test_nothing_is_drawn_of_nothing() -> None:
+    refused("f.svg: no formula is verified yet", sweep.save_phases, FILE, [])
+    refused("f.svg: no run has a curve", sweep.save_curves, FILE, [])
