@@ -6,6 +6,7 @@ import itertools
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -148,9 +149,54 @@ def test_want_of_memory_is_told_apart_and_no_limits_named(monkeypatch):
     ("1.5g", 1_500_000_000),
     ("4096", 4096),
     ("64KiB", 64 << 10),
+    ("2ti", 2 << 40),
+    ("1 kb", 1000),
+    ("4611686018427387000", (1 << 62) - 1024),  # the largest, as a float
 )
 def test_amounts_of_memory(text: str, amount: int) -> None:
     assert process.parse_bytes(text) == amount
+
+
+@with_rows(
+    "limit, amount",
+    (999, "999 B"),
+    (1000, "1 KB"),
+    (999_999, "1000 KB"),
+    (2_345_678, "2.346 MB"),
+    (10**9, "1 GB"),
+    (5 * 10**15, "5000 TB"),
+)
+def test_limits_of_memory_in_words(limit: int, amount: str) -> None:
+    assert process.reached(limit) == f"the memory limit of {amount} was reached"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of address space")
+def test_libraries_are_tried_in_a_child_where_there_is_a_limit(monkeypatch) -> None:
+    import resource
+
+    asked = []
+
+    def run_in_child(work, **limits):
+        asked.append((work, limits))
+        return SimpleNamespace(status=ends.pop())
+
+    ends = ["killed", "killed", "done"]
+    monkeypatch.setattr("olivine.solvers.child.child.run_in_child", run_in_child)
+    unlimited = resource.RLIM_INFINITY, resource.RLIM_INFINITY
+    monkeypatch.setattr(resource, "getrlimit", lambda _: unlimited)
+    assert process.why_too_small() == ""
+    assert asked == []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (70_000 << 10, 1 << 60))
+    assert process.why_too_small() == ""
+    assert asked == [(process._load, {"time_limit": 60, "cpu_limit": 5})]
+    words = "under the limit of 70000 KiB of address space (ulimit -v)"
+    assert words in process.why_too_small()
+    monkeypatch.setattr(process, "_chosen", [10**7])
+    words = "the memory limit of 10 MB was reached while numpy and scipy were loaded"
+    assert process.why_too_small() == words
+    process._load()
+    monkeypatch.delattr(resource, "RLIMIT_AS")
+    refused("platform cannot limit", process.parse_bytes, "2GB")
 
 
 RANDOM = 'kind = "formulas"\nrandom = {{formulas = 1, {}}}\n'
@@ -199,6 +245,7 @@ def test_the_largest_sweep(tmp_path, monkeypatch) -> None:
 @pytest.mark.parametrize("text", ["", "x", "2 XB", "-1GB", "0", "0.0GB", "9" * 30, "B"])
 def test_what_is_no_amount_of_memory(text: str) -> None:
     refused("memory", process.parse_bytes, text)
+    refused("memory", process.parse_bytes, str(1 << 62))
     olivine("verify", FULL3, f"--memory={text}", status=2, err="--memory")
 
 

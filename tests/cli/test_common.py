@@ -1,6 +1,7 @@
 """What verbs share: options and their values, names of files, records, processes."""
 
 import errno
+import io
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ import pytest
 import typer
 from hypothesis import given
 from hypothesis import strategies as st
+from olivine.cli.barrier import _status
 from olivine.cli.common import command, options, output, process
 from olivine.cli.common.command import _converted
 from olivine.cli.common.family_folder import pretty_json
@@ -172,6 +174,24 @@ def test_exceptions_become_statuses(capsys, monkeypatch) -> None:
         _status_of(SystemExit(143))
     with pytest.raises(SystemExit, match="143"):
         _status_of(ValueError("made of the signal"))
+
+
+def test_a_terminal_sees_what_goes_on(monkeypatch) -> None:
+    screen = io.StringIO()
+    screen.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    with _status("running barrier average"):
+        pass
+    assert "running barrier average" in screen.getvalue()
+    with output.progress_bar("verifying", 3, json_lines=False) as progress:
+        progress.advance(progress.task_ids[0], 2)
+    assert "verifying" in screen.getvalue()
+    assert " 67%" in screen.getvalue()
+    shown = len(screen.getvalue())
+    with output.progress_bar("verifying", 1, json_lines=False) as progress:
+        progress.advance(progress.task_ids[0])
+    assert len(screen.getvalue()) == shown  # of a single file there is no bar
 
 
 # The next three need real file descriptors.

@@ -1,5 +1,6 @@
 """Each figure at the width of a phone: nothing is cut, and type is large enough."""
 
+import sys
 from argparse import Namespace
 from fractions import Fraction
 from pathlib import Path
@@ -10,7 +11,7 @@ from matplotlib.text import Text
 from olivine.algorithms.learning import registry
 from olivine.cli.experiments import barrier as barriers
 from olivine.cli.experiments.summaries import Curve, Phase
-from olivine.cli.figures import barrier, contrast, sweep
+from olivine.cli.figures import barrier, contrast, files, sweep
 from olivine.cli.figures.files import WIDTH
 from olivine.reduction.contrast import HARD, SERIES, Measurement, Plan, fits
 
@@ -175,6 +176,31 @@ def test_a_figure_is_as_recorded(draw, monkeypatch, tmp_path) -> None:
     recorded("figures", draw.__name__, {"figures": [drawn(f) for f in kept]})
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.5, "0.5"), (99.96, "100"), (100, "100"), (1234.5, "1,234"),
+        (999_999, "999,999"), (1e6, "1e06"), (23e9, "2.3e10"),
+    ],
+)  # fmt: skip
+def test_limits_in_a_legend(value, text) -> None:
+    assert barrier._number(value) == text
+
+
 def test_nothing_is_drawn_of_nothing() -> None:
     refused("f.svg: no formula is verified yet", sweep.save_phases, FILE, [])
     refused("f.svg: no run has a curve", sweep.save_curves, FILE, [])
+
+
+def test_matplotlib_is_imported_in_its_own_folder(monkeypatch, tmp_path) -> None:
+    """A matplotlibrc of the folder does not count."""
+    monkeypatch.chdir(tmp_path)
+    places = []
+    monkeypatch.delitem(sys.modules, "matplotlib")
+    monkeypatch.setattr(files, "import_module", lambda _: places.append(Path.cwd()))
+    files.import_matplotlib()
+    assert [place.name for place in places] == ["mpl-data"]
+    assert Path.cwd() == tmp_path
+    for found in None, Namespace(origin=None):
+        monkeypatch.setattr(files, "find_spec", lambda _, f=found: f)
+        refused("not installed", files.import_matplotlib, error=ModuleNotFoundError)
