@@ -169,7 +169,7 @@ def rows(
 def _short(value: float) -> str:
     if value >= 1e6:
         return f"{value:.1e}".replace("e+0", "e").replace("e+", "e")
-    if value >= 100 or value == int(value):
+    if value >= 99.5 or value == int(value):
         return f"{value:.0f}"
     return f"{value:.2g}"
 

@@ -8,14 +8,22 @@ from xml.etree import ElementTree
 
 import pytest
 from matplotlib.figure import Figure
-from olivine.algorithms.barriers.backup import BackupBarrier
+from olivine.algorithms.barriers import average
+from olivine.algorithms.barriers.backup import BackupBarrier, Probability, Simulated
+from olivine.algorithms.barriers.square_loss import SquareLossBarrier
 from olivine.cli.barrier import OPTIONS
-from olivine.cli.experiments.barrier import default_samples, growth
+from olivine.cli.experiments.barrier import (
+    HORIZONS,
+    check_runs,
+    default_samples,
+    growth,
+)
 from olivine.cli.figures.barrier import draw_backup, draw_square_loss
 from olivine.cli.figures.files import write_figure
 
 from tests.support.commands import olivine
 from tests.support.depth import with_rows
+from tests.support.refusals import refused
 
 QUICK = ("--horizon", 2, "--runs", 5)
 
@@ -215,18 +223,85 @@ def test_text_that_is_no_number(text, words):
         assert done.out == ""
 
 
-def test_a_contradiction_is_told(monkeypatch):
-    """Failures that the exact probability all but excludes."""
-    from olivine.algorithms.barriers.backup import Probability
+PLACE = "olivine.cli.experiments.barrier"
+LEAST, FOR = "the probability is", ("--ties", "for")
+NO_TIES = (*FOR, "--ratio", "3/2")  # where the limit at H = 2 is 2 and not 8
 
-    def never(*_):
-        return Probability(0.0, 0.0, Fraction(0))
 
-    place = "olivine.cli.experiments.barrier.failure_probability"
-    monkeypatch.setattr(place, never)
-    done = olivine("barrier", "backup", *QUICK, "--samples", 5, "--json", status=1)
-    assert len(done.record["contradictions"]) == 2  # below 1/4, and failures
-    assert "contradiction" in done.err
+def told(words: list[str], *arguments) -> None:
+    """The contradictions of a barrier, as JSON and to people, make the status 1."""
+    status = int(bool(words))
+    done = olivine("barrier", *arguments, "--json", status=status, err=words)
+    assert done.record["contradictions"] == words
+    assert done.err.count("olivine: contradiction: ") == len(words)
+
+
+@with_rows(
+    "chance, failures, n, options, kinds",
+    # The interval that leaves out 1e-9, of 0 and of 40 failures among 40.
+    (0.414, 0, 8, (), ""),
+    (0.415, 0, 8, (), "f"),
+    (0.586, 40, 8, (), ""),
+    (0.585, 40, 8, (), "f"),
+    (0.25, 10, 7, (), ""),
+    (0.249, 10, 7, (), "b"),
+    (0.249, 10, 8, (), ""),
+    (0.249, 10, 7, FOR, ""),
+    (0.249, 10, 1, NO_TIES, "b"),
+    (0.249, 10, 2, NO_TIES, ""),
+    (0.0, 40, 7, (), "bfl"),
+)
+def test_contradictions_of_backups(monkeypatch, chance, failures, n, options, kinds):
+    def simulated(barrier, n, *_):
+        lost = barrier.epsilon / (2 if "l" in kinds else 1)
+        return Simulated(n, (lost,) * failures + (Fraction(0),) * (40 - failures), 1, 0)
+
+    exact = Probability(chance, chance, Fraction(chance))
+    monkeypatch.setattr(f"{PLACE}.failure_probability", lambda *_: exact)
+    monkeypatch.setattr(f"{PLACE}.simulate", simulated)
+    monkeypatch.setattr(f"{PLACE}.valor_runs", lambda *_: [])
+    says = {
+        "b": f"failure probability {chance} below 1/4",
+        "f": f"{failures} of 40 runs failed, where {LEAST} {chance}",
+        "l": "a run lost something else than epsilon",
+    }
+    words = [f"backup, H = 2, n = {n}: {says[kind]}" for kind in kinds]
+    told(words, "backup", "--horizon", 2, "--samples", n, *options)
+
+
+@with_rows(
+    "chance, bad, holds",
+    (0.414, 0, True),
+    (0.415, 0, False),
+    (0.586, 40, True),
+    (0.585, 40, False),
+)
+def test_contradictions_of_least_squares(monkeypatch, chance, bad, holds):
+    monkeypatch.setattr(SquareLossBarrier, "bad_fits_better", lambda *_: chance)
+    monkeypatch.setattr(SquareLossBarrier, "count_bad_fits", lambda *_: bad)
+    what = f"g_bad fitted better in {bad} of 40 data sets, where {LEAST} {chance}"
+    words = [] if holds else [f"square-loss, n = 9: {what}"]
+    told(words, "square-loss", "--runs", 40, "--samples", 9)
+
+
+def test_contradictions_of_what_is_exact(monkeypatch):
+    run_all = average.run_all
+
+    def explores(*arguments):
+        found = run_all(*arguments)
+        return found | {"average constraints": found["olive"]}
+
+    monkeypatch.setattr(f"{PLACE}.run_all", explores)
+    words = ["average: exploration did not stop at 1/2"]
+    told(words, "average", "--contexts", 2)
+    monkeypatch.setattr(SquareLossBarrier, "square_loss", lambda *_: Fraction(1, 9))
+    words = [f"square-loss: the losses are {[Fraction(1, 9)] * 3}"]
+    told(words, "square-loss", "--runs", 1, "--samples", 1)
+
+
+def test_the_most_runs():
+    check_runs(100_000)
+    refused("--runs: 100001 is not in 1..100000", check_runs, 100_001)
 
 
 def test_default_samples_stand_around_the_limit():
@@ -257,3 +332,6 @@ def test_the_backups_of_longer_chains_are_counted(monkeypatch):
     for row in rows:
         limit = BackupBarrier(row["H"], Fraction(1, 4)).sample_limit
         assert Fraction(row["bellman"]) == 2 * (2 * row["H"] + 1) * limit
+    # 1/2 + ε/2^(H - 1) needs 12 + H binary digits, of which floats have 53.
+    rows = growth(Fraction(1, 2**12), Fraction(2), 0)
+    assert [row["H"] for row in rows] == [h for h in HORIZONS if h <= 41]

@@ -6,11 +6,15 @@ import itertools
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from olivine.cli.common import family_folder, process
+from olivine.cli.experiments import sweep_file
 from olivine.cli.experiments.runs import OutOfTimeError, limited
+from olivine.cli.experiments.sweep_file import read_sweep
+from olivine.cli.experiments.units import check_number
 from olivine.reduction.formula.dimacs import write_dimacs
 from olivine.reduction.formula.random_formula import random_ksat
 
@@ -145,14 +149,103 @@ def test_want_of_memory_is_told_apart_and_no_limits_named(monkeypatch):
     ("1.5g", 1_500_000_000),
     ("4096", 4096),
     ("64KiB", 64 << 10),
+    ("2ti", 2 << 40),
+    ("1 kb", 1000),
+    ("4611686018427387000", (1 << 62) - 1024),  # the largest, as a float
 )
 def test_amounts_of_memory(text: str, amount: int) -> None:
     assert process.parse_bytes(text) == amount
 
 
+@with_rows(
+    "limit, amount",
+    (999, "999 B"),
+    (1000, "1 KB"),
+    (999_999, "1000 KB"),
+    (2_345_678, "2.346 MB"),
+    (10**9, "1 GB"),
+    (5 * 10**15, "5000 TB"),
+)
+def test_limits_of_memory_in_words(limit: int, amount: str) -> None:
+    assert process.reached(limit) == f"the memory limit of {amount} was reached"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of address space")
+def test_libraries_are_tried_in_a_child_where_there_is_a_limit(monkeypatch) -> None:
+    import resource
+
+    asked = []
+
+    def run_in_child(work, **limits):
+        asked.append((work, limits))
+        return SimpleNamespace(status=ends.pop())
+
+    ends = ["killed", "killed", "done"]
+    monkeypatch.setattr("olivine.solvers.child.child.run_in_child", run_in_child)
+    unlimited = resource.RLIM_INFINITY, resource.RLIM_INFINITY
+    monkeypatch.setattr(resource, "getrlimit", lambda _: unlimited)
+    assert process.why_too_small() == ""
+    assert asked == []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (70_000 << 10, 1 << 60))
+    assert process.why_too_small() == ""
+    assert asked == [(process._load, {"time_limit": 60, "cpu_limit": 5})]
+    words = "under the limit of 70000 KiB of address space (ulimit -v)"
+    assert words in process.why_too_small()
+    monkeypatch.setattr(process, "_chosen", [10**7])
+    words = "the memory limit of 10 MB was reached while numpy and scipy were loaded"
+    assert process.why_too_small() == words
+    process._load()
+    monkeypatch.delattr(resource, "RLIMIT_AS")
+    refused("platform cannot limit", process.parse_bytes, "2GB")
+
+
+RANDOM = 'kind = "formulas"\nrandom = {{formulas = 1, {}}}\n'
+DIGITS = f"kind = 'formulas'\nseed = {{}}\nfiles = '{FULL3}'\n".format
+
+
+@with_rows(
+    "text, words",
+    (RANDOM.format("variables = 3, clauses = 100000000"), ""),
+    (RANDOM.format("variables = 3, clauses = 100000001"), "more than 100000000 cl"),
+    (RANDOM.format("variables = 4, width = 4, clauses = 75000000"), ""),
+    (RANDOM.format("variables = 4, width = 4, clauses = 75000001"), "300000000 lit"),
+    (RANDOM.format("variables = 10000000, ratios = [1]"), ""),
+    (RANDOM.format("variables = 10000001, ratios = [1]"), "is above 10000000"),
+    (RANDOM.format("variables = 2, clauses = 1"), "2, but clauses have 3 each"),
+    (RANDOM.format("variables = 3, clauses = 0"), "0 is no integer from 1 on"),
+    (RANDOM.format("variables = 3, clauses = 1, seed = -1"), "no integer from 0 on"),
+    (DIGITS(10**40 - 1), ""),
+    (DIGITS(10**40), "seed: an integer of more than 40 digits"),
+    (DIGITS("-1"), "seed: -1 is no integer from 0 on"),
+    (DIGITS("0\nformulation = ['faithful', 'projected']"), "formulation: one at most"),
+    (DIGITS("0\nformulation = 'projected'"), ""),
+    ('kind = "learning"\nparams = 3', "params: 3 is no word"),
+    ('kind = "learning"\nsettings = 3', "settings: 3 is no table"),
+)
+def test_sizes_of_a_sweep_up_to_their_limits(text, words, tmp_path) -> None:
+    file = tmp_path / "sweep.toml"
+    file.write_text(text)
+    if words:
+        refused(words, read_sweep, file)
+    else:
+        assert len(read_sweep(file).units) == 1
+
+
+def test_the_largest_sweep(tmp_path, monkeypatch) -> None:
+    check_number(10**6)
+    refused("1000001 rows are too many; at most 1000000", check_number, 10**6 + 1)
+    file, text = tmp_path / "sweep.toml", DIGITS(0)
+    monkeypatch.setattr(sweep_file, "LARGEST", len(text))
+    file.write_text(text)
+    assert read_sweep(file).says["seed"] == 0
+    file.write_text(f"{text}#")
+    refused(f"more than {len(text)} bytes", read_sweep, file)
+
+
 @pytest.mark.parametrize("text", ["", "x", "2 XB", "-1GB", "0", "0.0GB", "9" * 30, "B"])
 def test_what_is_no_amount_of_memory(text: str) -> None:
     refused("memory", process.parse_bytes, text)
+    refused("memory", process.parse_bytes, str(1 << 62))
     olivine("verify", FULL3, f"--memory={text}", status=2, err="--memory")
 
 

@@ -1,4 +1,5 @@
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -83,6 +84,26 @@ def test_unknown_words_suggest_the_nearest(arguments: list[str], near: str) -> N
     said = " ".join(done.err.replace("│", " ").split()).lower()
     assert f"did you mean '{near}'?" in said
     assert "value error" not in said
+
+
+@with_rows(
+    "line, home",
+    ("learn psdp --jobs 2", "olivine compare and curves"),
+    ("learn psdp --curve c.svg", "-o of olivine curves"),
+    ("learn psdp --out r", "--rows of olivine curves and compare"),
+    ("learn psdp --epsilom 1", ""),
+    ("learn psdp --absent 1", ""),
+    ("verify --algorithms psdp", ""),
+    ("generate --curve c.svg", ""),
+)
+def test_options_that_are_none_and_those_that_moved(line: str, home: str) -> None:
+    *_, option, _ = line.split()
+    said = re.sub("[╭╮╰╯│─\\s]+", " ", olivine(*line.split(), status=2).err)
+    assert f"No such option: {option}" in said
+    if home:  # which is all that is said
+        assert said.endswith(f" {option}; see {home}. ")
+    else:
+        assert "; see" not in said
 
 
 def test_usage_errors_in_plain_words() -> None:

@@ -1,5 +1,7 @@
 """What verbs share: options and their values, names of files, records, processes."""
 
+import errno
+import io
 import json
 import os
 import signal
@@ -14,10 +16,17 @@ import pytest
 import typer
 from hypothesis import given
 from hypothesis import strategies as st
-from olivine.cli.common import command, options, output
+from olivine.cli.barrier import _status
+from olivine.cli.common import command, options, output, process
 from olivine.cli.common.command import _converted
 from olivine.cli.common.family_folder import pretty_json
-from olivine.cli.common.output import ExitStatus, describe, worst
+from olivine.cli.common.output import (
+    ContradictionError,
+    ExitStatus,
+    FileError,
+    describe,
+    worst,
+)
 from olivine.cli.common.reading import expand, in_order, in_parallel, is_formula_name
 from olivine.cli.main import VERBS, command_line
 from olivine.solvers.model.integer_form import IntegerForm
@@ -25,7 +34,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from tests.support.commands import run_olivine
+from tests.support.commands import CASES, run_olivine
 from tests.support.depth import with_rows
 from tests.support.linear import linear_models
 
@@ -133,7 +142,7 @@ def _status_of(raised: BaseException) -> int:
     return caught.value.exit_code
 
 
-def test_exceptions_become_statuses(capsys) -> None:
+def test_exceptions_become_statuses(capsys, monkeypatch) -> None:
     assert _status_of(KeyboardInterrupt()) == 130
     assert capsys.readouterr().err == "olivine: interrupted\n"
     assert _status_of(MemoryError()) == 3
@@ -142,6 +151,47 @@ def test_exceptions_become_statuses(capsys) -> None:
     said = capsys.readouterr().err
     assert "internal error: ValueError: odd" in said
     assert "report" in said
+    for raised, status, words in (
+        (BrokenPipeError(), 141, ""),
+        (OSError(errno.ENOSPC, "No space left"), 2, "olivine: No space left\n"),
+        (OSError(errno.ENOMEM, "Cannot"), 3, "olivine: out of memory\n"),
+        (ContradictionError("1 is 2"), 1, "olivine: contradiction: 1 is 2\n"),
+        (FileError("f", "f: odd"), 2, "olivine: f: odd\n"),
+        (FileError("f", "f: long", ExitStatus.UNDECIDED), 3, "olivine: f: long\n"),
+        (SystemExit(5), 2, "olivine: ended from within by SystemExit: 5 "),
+        (typer.Exit(7), 7, ""),
+    ):
+        assert _status_of(raised) == status
+        said = capsys.readouterr().err
+        assert said.startswith(words)
+        assert said.count("\n") == bool(words)
+    monkeypatch.setattr(command, "why_too_small", lambda: "too small")
+    assert _status_of(ValueError("not even begun")) == 3
+    assert capsys.readouterr().err == "olivine: too small\n"
+    monkeypatch.setattr(command, "why_too_small", lambda: "")
+    monkeypatch.setattr(process, "_received", signal.SIGTERM)
+    with pytest.raises(SystemExit, match="143"):  # the signal's, not an error
+        _status_of(SystemExit(143))
+    with pytest.raises(SystemExit, match="143"):
+        _status_of(ValueError("made of the signal"))
+
+
+def test_a_terminal_sees_what_goes_on(monkeypatch) -> None:
+    screen = io.StringIO()
+    screen.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    with _status("running barrier average"):
+        pass
+    assert "running barrier average" in screen.getvalue()
+    with output.progress_bar("verifying", 3, json_lines=False) as progress:
+        progress.advance(progress.task_ids[0], 2)
+    assert "verifying" in screen.getvalue()
+    assert " 67%" in screen.getvalue()
+    shown = len(screen.getvalue())
+    with output.progress_bar("verifying", 1, json_lines=False) as progress:
+        progress.advance(progress.task_ids[0])
+    assert len(screen.getvalue()) == shown  # of a single file there is no bar
 
 
 # The next three need real file descriptors.
@@ -217,7 +267,7 @@ def values_for(param) -> list:
     if param.multiple or param.nargs == -1:
         return [None, param.default, (), tuple(TEXTS), *((text,) for text in TEXTS)]
     choices = param.type_descriptor.choices or ()
-    return [None, param.default, *TEXTS, *choices, *map(str, choices)]
+    return [None, param.default, *TEXTS, *choices, *map(str, choices), -1, 10**9, -0.5]
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -238,6 +288,24 @@ def test_conversion_is_that_of_typer(verb) -> None:
                 assert (type(found), found) == (type(asked), asked), param.name
             direct += known
     assert direct > len(command.params)
+
+
+@with_rows(
+    "options, status",
+    ({"seed": -1}, 2),
+    ({"jobs": 0}, 2),
+    ({"max_variables": 0}, 2),
+    ({"seed": 7, "jobs": 1}, 0),
+)
+def test_values_that_python_sets_keep_their_range(options, status) -> None:
+    """As a program does that calls the verbs with defaults of its own."""
+    file = CASES / "cadical" / "full1.cnf"
+    arguments = ["verify", str(file), "--route=sat", "--route=maxsat"]
+    done = CliRunner().invoke(
+        command_line(), arguments, default_map={"verify": options}
+    )
+    assert done.exit_code == status
+    assert ("greater than" in done.stderr) == (status == 2)
 
 
 def completions(line, shell):
@@ -310,7 +378,14 @@ def test_pretty_json_is_json(value) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [{"a": 1}, {"a": "é\n", "b": None, "c": 1.5}, {"a": {"b": {"c": True}}}]
+    "value",
+    [
+        {},
+        {"a": {}},
+        {"a": 1},
+        {"a": "é\n", "b": None, "c": 1.5},
+        {"a": {"b": {"c": True}}},
+    ],
 )
 def test_pretty_json_of_objects_alone_is_that_of_python(value) -> None:
     assert "".join(pretty_json(value)) == json.dumps(value, indent=2)

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 from matplotlib.figure import Figure
+from olivine.cli.contrast import _short
 from olivine.cli.figures.contrast import _panel, title
 from olivine.reduction import multi
 from olivine.reduction.contrast import SERIES, Fit, Measurement, Plan
@@ -162,6 +163,12 @@ def test_a_line_is_drawn_only_where_growth_is_clear(slope, lines) -> None:
     _panel(axes, ["faithful"], "seconds", measured, {"faithful": {"seconds": law}})
     drawn = [line for line in axes.lines if len(line.get_xdata()) > 4]
     assert len(drawn) == lines
+
+
+def test_numbers_of_the_table_are_short() -> None:
+    values = (0.0123, 7, 99.4, 99.7, 123.4, 999_999, 1e6, 1.26e12)
+    short = "0.012 7 99 100 123 999999 1.0e6 1.3e12"
+    assert " ".join(map(_short, values)) == short
 
 
 def test_the_figure_counts_its_formulas() -> None:

@@ -1,5 +1,6 @@
 """Each figure at the width of a phone: nothing is cut, and type is large enough."""
 
+import sys
 from argparse import Namespace
 from fractions import Fraction
 from pathlib import Path
@@ -10,7 +11,7 @@ from matplotlib.text import Text
 from olivine.algorithms.learning import registry
 from olivine.cli.experiments import barrier as barriers
 from olivine.cli.experiments.summaries import Curve, Phase
-from olivine.cli.figures import barrier, contrast, sweep
+from olivine.cli.figures import barrier, contrast, files, sweep
 from olivine.cli.figures.files import WIDTH
 from olivine.reduction.contrast import HARD, SERIES, Measurement, Plan, fits
 
@@ -18,6 +19,7 @@ from benchmarks import olive_honest, ties, trajectories
 from tests.support.depth import spread
 from tests.support.drawn import drawn
 from tests.support.recorded import recorded
+from tests.support.refusals import refused
 
 FILE = Path("f.svg")
 
@@ -66,6 +68,11 @@ def draw_comparison() -> None:
         for env, p in (("lock", "practical"), ("diabolical-lock", "theorem"))
         for k, name in enumerate(registry.names())
     ]
+    records[0] |= {"params": "theorem", "successes": 20, "failures": 30}
+    records[1] |= {"runs": 0, "refused": "not today", "trajectories": None}
+    records[2] |= {"runs": 0, "left": "late", "timeouts": 3, "trajectories": None}
+    records[3] |= {"successes": 0, "failures": 50}
+    del records[4]
     sweep.save_comparison(FILE, records)
 
 
@@ -73,10 +80,29 @@ def draw_phases() -> None:
     one, ways = Fraction(1), {"milp, strengthened": 1.0, "maxsat, known": 9.0}
     phases = [
         Phase(
-            "paper", n, m * n, 20, 9 - m, m, (one - Fraction(m, 99), one), {}, {}, ways
+            "paper",
+            n,
+            m * n,
+            20,
+            9 - m,
+            m,
+            (one - Fraction(m, 99), one),
+            {},
+            {},
+            ways if n == 20 else {"milp, strengthened": 1.0},
         )
         for n in (20, 50)
         for m in (2, 4, 8)
+    ]
+    sweep.save_phases(FILE, phases)
+
+
+def draw_variants() -> None:
+    ways = {"sat": 2.0}
+    phases = [
+        Phase(variant, 5, 5 * m, few, 1, few - 1 - m, (Fraction(m, 9),), {}, {}, ways)
+        for variant in ("paper", "gap")
+        for m, few in ((1, 3), (2, 8))
     ]
     sweep.save_phases(FILE, phases)
 
@@ -118,7 +144,7 @@ def draw_trajectories() -> None:
 
 DRAWN = [
     draw_average, draw_comparison, draw_contrast, draw_phases, draw_backup, draw_curves,
-    draw_honest, draw_square_loss, draw_ties, draw_trajectories,
+    draw_honest, draw_square_loss, draw_ties, draw_trajectories, draw_variants,
 ]  # fmt: skip
 
 
@@ -148,3 +174,33 @@ def test_a_figure_is_as_recorded(draw, monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: kept.append(figure))
     draw()
     recorded("figures", draw.__name__, {"figures": [drawn(f) for f in kept]})
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.5, "0.5"), (99.96, "100"), (100, "100"), (1234.5, "1,234"),
+        (999_999, "999,999"), (1e6, "1e06"), (23e9, "2.3e10"),
+    ],
+)  # fmt: skip
+def test_limits_in_a_legend(value, text) -> None:
+    assert barrier._number(value) == text
+
+
+def test_nothing_is_drawn_of_nothing() -> None:
+    refused("f.svg: no formula is verified yet", sweep.save_phases, FILE, [])
+    refused("f.svg: no run has a curve", sweep.save_curves, FILE, [])
+
+
+def test_matplotlib_is_imported_in_its_own_folder(monkeypatch, tmp_path) -> None:
+    """A matplotlibrc of the folder does not count."""
+    monkeypatch.chdir(tmp_path)
+    places = []
+    monkeypatch.delitem(sys.modules, "matplotlib")
+    monkeypatch.setattr(files, "import_module", lambda _: places.append(Path.cwd()))
+    files.import_matplotlib()
+    assert [place.name for place in places] == ["mpl-data"]
+    assert Path.cwd() == tmp_path
+    for found in None, Namespace(origin=None):
+        monkeypatch.setattr(files, "find_spec", lambda _, f=found: f)
+        refused("not installed", files.import_matplotlib, error=ModuleNotFoundError)

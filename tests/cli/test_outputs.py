@@ -364,6 +364,20 @@ def test_errors_name_the_folder_and_not_the_stage(tmp_path) -> None:
     with pytest.raises(FileNotFoundError) as missing:
         write(tmp_path / "new", ["no/such"])
     assert missing.value.filename == str(tmp_path / "new" / "no" / "such")
+    with pytest.raises(OSError) as own:  # a message that says it all
+        write(tmp_path / "new", ["a"], fail=OSError("too deep"))
+    assert (own.value.filename, str(own.value)) == (None, "too deep")
+
+
+def test_a_file_that_others_put_in_the_place_of_a_parent(tmp_path, monkeypatch) -> None:
+    def taken(self, *_) -> None:
+        self.write_text("theirs")
+        raise FileExistsError(errno.EEXIST, "File exists", str(self))
+
+    monkeypatch.setattr(Path, "mkdir", taken)
+    with pytest.raises(FileExistsError):
+        write(tmp_path / "new" / "a", ["a"])
+    assert (tmp_path / "new").read_text() == "theirs"
 
 
 FULL2 = CASES / "cadical" / "full2.cnf"

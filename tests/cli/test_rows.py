@@ -7,17 +7,21 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from olivine.cli.experiments import frame
+from olivine.cli.experiments.frame import LostWorkersError, WorkersError
 from olivine.cli.experiments.rows import FORMAT, open_rows
 from olivine.reduction.formula.dimacs import write_dimacs
 from olivine.reduction.formula.random_formula import random_ksat
 
 from tests.support.commands import ROOT
 from tests.support.depth import with_rows
+from tests.support.refusals import refused
 
 SAYS = {"kind": "formulas", "seed": 0, "variants": ["paper"]}
 KEYS = [f"unit {k} «ε»" for k in range(4)]
@@ -138,6 +142,88 @@ def test_two_sweeps_do_not_write_to_one_file(tmp_path):
         with pytest.raises(ValueError, match="another sweep is writing"):
             fill(path)
     assert fill(path)[0] == KEYS[:1]
+
+
+def test_rows_reach_the_disk_every_second(tmp_path, monkeypatch):
+    synced, now = [], [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with open_rows(tmp_path / "rows.jsonl", SAYS, KEYS) as file:
+        monkeypatch.setattr(os, "fsync", synced.append)
+        counts = []
+        for row, moment in zip(ROWS, (1.0, 1.01, 2.01, 2.02), strict=True):
+            now[0] = moment
+            file.append(row)
+            counts.append(len(synced))
+        assert counts == [0, 1, 1, 2]
+    monkeypatch.setitem(sys.modules, "fcntl", None)  # where there are no locks
+    assert fill(tmp_path / "rows.jsonl")[0] == KEYS
+
+
+def unit(key="unit"):
+    return SimpleNamespace(key=key)
+
+
+@with_rows(
+    "status, error, row",
+    ("finished", None, {"key": "unit", "exit": 0}),
+    (
+        "error",
+        ValueError("odd\n end"),
+        {"key": "unit", "exit": 3, "error": "its worker: odd end"},
+    ),
+    ("error", KeyError(), {"key": "unit", "exit": 3, "error": "its worker: KeyError"}),
+)
+def test_what_a_worker_sends(status, error, row):
+    future = SimpleNamespace(status=status, result=lambda: row, exception=lambda: error)
+    assert frame._received(unit(), future) == row
+
+
+def test_a_cluster_without_what_it_needs():
+    lacks = SimpleNamespace(
+        status="error", exception=lambda: ModuleNotFoundError("No module named 'x'")
+    )
+    words = "workers lack a module: No module named 'x'"
+    refused(words, frame._received, unit(), lacks, error=WorkersError)
+    gone = SimpleNamespace(status="cancelled")
+    words = r"the cluster was lost \(a unit was cancelled\)"
+    refused(words, frame._received, unit(), gone, error=LostWorkersError)
+
+
+@with_rows(
+    "row, said",
+    ({"key": "k"}, ""),
+    ({"key": "k", "error": "odd"}, "olivine: k: odd\n"),
+    ({"key": "k", "file": "f", "error": "f: odd"}, "olivine: f: odd\n"),
+    (
+        {"key": "k", "contradictions": ["1 is 2", "3 is 4"]},
+        "olivine: k: contradiction: 1 is 2\nolivine: k: contradiction: 3 is 4\n",
+    ),
+    ({"key": "k", "error": "odd", "traceback": "T\n"}, "olivine: k: odd\nT\n"),
+)
+def test_trouble_of_a_row_is_told(row, said, capsys):
+    frame.tell_trouble(row)
+    assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize("error", [WorkersError("none"), LostWorkersError("gone")])
+def test_work_ends_where_there_are_no_workers(error, monkeypatch, capsys):
+    def rows(*_):
+        yield {"key": "a", "exit": 70, "error": "odd"}
+        raise error
+
+    monkeypatch.setattr(frame, "rows_of", rows)
+    kept = []
+    statuses = frame.work([], kept.append, "sweep", 1)
+    assert statuses == [70, 3 if isinstance(error, LostWorkersError) else 2]
+    assert [row["key"] for row in kept] == ["a"]
+    assert capsys.readouterr().err == f"olivine: a: odd\nolivine: {error}\n"
+
+
+def test_processors_where_the_system_does_not_say_which(monkeypatch):
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    for count, found in (7, 7), (None, 1):
+        monkeypatch.setattr(os, "cpu_count", lambda c=count: c)
+        assert frame.cores() == found
 
 
 def test_a_row_that_does_not_fit_on_the_disk_leaves_no_part(tmp_path, monkeypatch):

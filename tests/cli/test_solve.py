@@ -1,12 +1,14 @@
 import itertools
 import json
 import random
+import signal
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from olivine.cli.common import process
 from olivine.reduction.family.family import Instance
 from olivine.reduction.family.variants import Variant
 from olivine.reduction.formula.dimacs import read_dimacs
@@ -334,3 +336,45 @@ def test_a_weight_that_its_pair_does_not_show_is_an_error(
     monkeypatch.setattr(optimisation, "least_unsatisfied", lambda *_, **__: outcome)
     with pytest.raises(RuntimeError, match=message):
         optimise(Instance.of(formula))
+
+
+SOFT = {"stdin": b"3 1 0\n4 -1 0\n1 2 0\n"}
+ASK = ("solve", "-", "--input-format", "wcnf")
+
+
+def test_a_stop_amid_the_search_shows_the_best_so_far(monkeypatch) -> None:
+    promised: list[int | None] = []
+    for place in ("solve", "common.process"):
+        name = f"olivine.cli.{place}.ignore_signals"
+        monkeypatch.setattr(name, lambda answer=None: promised.append(answer))
+
+    def stop_after(*costs: int, by: int | None = signal.SIGTERM) -> None:
+        def searching(instance, *_, better, **__):
+            for cost in costs:
+                better(cost, np.array([cost == 5, cost == 3]))
+            monkeypatch.setattr(process, "_received", by)
+            raise SystemExit(143) if by else KeyboardInterrupt
+
+        monkeypatch.setattr(optimisation, "optimise", searching)
+        promised.clear()
+
+    stop_after(5, 3)
+    lines = olivine(*ASK, **SOFT, status=10).out.splitlines()
+    shown = [line for line in lines if not line.startswith("c ")]
+    assert shown == ["o 5", "o 3", "s SATISFIABLE", "v 01"]
+    assert "c stopped by SIGTERM" in lines
+    assert promised == [None, 10]
+    record = olivine(*ASK, "--json", **SOFT, status=10).record
+    found = {"answer": "SATISFIABLE", "cost": 3, "satisfiable": None, "model": [-1, 2]}
+    found |= {"remarks": ["stopped by SIGTERM"], "decided_by": None}
+    assert record | found == record
+    stop_after()
+    lines = olivine(*ASK, **SOFT, status=0).out.splitlines()
+    assert lines[-2:] == ["c stopped by SIGTERM", "s UNKNOWN"]
+    record = olivine(*ASK, "--json", **SOFT, status=0).record
+    reason = "stopped by SIGTERM"
+    assert record == {"file": "-", "answer": "UNKNOWN", "reason": reason}
+    assert promised == [0, 0]
+    stop_after(5, by=None)  # Python's own interrupt is no limit
+    assert olivine(*ASK, **SOFT, status=130).out.endswith("\no 5\n")
+    assert promised == []

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.algorithms import classes
-from olivine.algorithms.classes.features import LinearPolicy, LinearValue
+from olivine.algorithms.classes.features import FeatureMap, LinearPolicy, LinearValue
 from olivine.algorithms.classes.protocols import action_probabilities, sample_actions
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles.csc import csc
@@ -65,6 +65,8 @@ def test_tables_evaluate_and_refuse():
     for bad in (-0.1, 1.1, np.nan):
         refused("values, row 1", classes.TabularValue, np.array([0.0, bad]))
     refused("actions, row 0", classes.TabularPolicy, np.array([-1]))
+    for bad in (np.array([0.5]), np.array([[0]])):
+        refused("actions: expected a vector of integers", classes.TabularPolicy, bad)
     refused("row 0: outside", value, np.array([2]))
     for size in (0, -1):
         refused("n_observations", classes.TabularValueClass, size)
@@ -102,7 +104,17 @@ def test_linear_members_and_ties():
     assert policy(np.array([0, 1, 2])).tolist() == [1, 0, 0]
     refused("bound", classes.LinearValueClass, 2, bound=np.inf)
     refused("features, row 1", classes.LinearValueClass, [[0.0], [np.nan]], bound=1)
-    refused("dimension", classes.LinearValueClass, lambda x: x, bound=1)
+    for dimension in (None, 0):
+        with pytest.raises(ValueError, match=f"dimension: {dimension} for a callable"):
+            FeatureMap(lambda x: x, dimension)
+    assert FeatureMap(lambda x: 2.0 * x[:, None], 1)(np.array([3])).tolist() == [[6]]
+    refused("features: dimension 0 is below 1", FeatureMap, 0)
+    assert FeatureMap(np.int64(1))(np.array([[0.5]])).tolist() == [[0.5]]
+    for bad in ([1.0], np.zeros((0, 2)), np.zeros((1, 1, 1))):
+        refused(r"features: expected shape \(\|X\|, d\)", FeatureMap, bad)
+    for made in (classes.LinearPolicyClass, classes.FinitePolicyClass):
+        refused("n_actions: 0 is below 1", made, [[0]], 0)
+        assert made([[0]], 1).n_actions == 1
     refused("dimension", classes.LinearValueClass, np.eye(2), bound=1, dimension=2)
     with pytest.raises(ValueError, match=r"observations: expected shape \(n, 2\)"):
         classes.LinearValueClass(2, bound=1).admit(np.zeros((1, 3)))
@@ -239,6 +251,7 @@ def test_kernel_discrepancy_against_direct_evaluation(rng):
     assert abs(means[0] - means[1]) == pytest.approx(found.value, abs=1e-9)
     refused("bandwidth", classes.gaussian_kernel, 0)
     refused("radius", classes.KernelBall, kernel, radius=0)
+    refused("centre: inf is not finite", classes.KernelBall, kernel, centre=math.inf)
     with pytest.raises(ValueError, match="differ in kind"):
         mean_discrepancy(ball, p, EmpiricalMeasure([0]), epsilon_sub=0.1)
 

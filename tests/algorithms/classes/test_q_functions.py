@@ -81,6 +81,12 @@ def test_floats_and_mixtures_are_floats_and_have_an_exact_form():
     assert exact.exact
     assert exact.as_exact() is exact
     assert exact.values(1, np.array([0]))[0, 0, 0] == Fraction(0.1)
+    for denominator, kind in ((2**62 - 1, np.int64), (2**62, object)):
+        least = Fraction(1, denominator)
+        narrow = FiniteQClass([[[[least, 1 - least]]]])
+        numerators = narrow.numerators(1, np.array([0]))
+        assert numerators.dtype == kind
+        assert numerators.tolist() == [[[1, denominator - 1]]]
     wide = FiniteQClass([[[[5e-324, 1.0]]]]).as_exact()
     assert wide.numerators(1, np.array([0]))[0, 0].tolist() == [1, wide.denominator]
 

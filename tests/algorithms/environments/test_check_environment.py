@@ -75,6 +75,11 @@ def measure(observation=0, **more):
     ("draw", lambda *a, **k: 3, "draw.* expected an EmpiricalMeasure"),
     ("draw", lambda *a, **k: None, r"draw\(\['uniform'\], 20, rng\) gave N"),
     ("draw", lambda *a, **k: None, r"draw\(\[π, π, 'uniform'\], 20, rng\) gave None"),
+    (
+        "draw",
+        lambda *a, **k: EmpiricalMeasure([0], weights=[20]),
+        "gave no actions or no rewards; expected both",
+    ),
     ("draw", lambda *a, **k: measure(99), "observations of shape .* codes in"),
     ("draw", lambda *a, **k: measure(rewards=[2.0]), r"rewards \[2\.\]"),
     ("draw", lambda *a, **k: measure(actions=[7]), r"actions \[7\]"),

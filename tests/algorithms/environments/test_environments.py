@@ -26,7 +26,7 @@ from olivine.algorithms.environments.protocol import (
     ObservationSpace,
     require_deterministic,
 )
-from olivine.algorithms.mdp.tabular import random_tabular_mdp
+from olivine.algorithms.mdp.tabular import TabularMDP, random_tabular_mdp
 from olivine.cli.experiments.runs import register_environments
 
 from tests.support.depth import deep, with_rows
@@ -99,6 +99,10 @@ def two_levels(reward=HALF, emitted=1, target="t", second="y"):
 )
 def test_bad_environments_are_refused(changes, message):
     from_lists(two_levels(second="z"))
+    for none in ([], [[]]):
+        refused("levels: there is none, or one without states", from_lists, none)
+    uneven = [[("s", {"x": HALF, "y": HALF}, {"x": [0, 0], "y": [0]}, [])]]
+    refused("observation 'y': 1 rewards for 2 actions", from_lists, uneven)
     refused(message, from_lists, two_levels(**changes))
 
 
@@ -132,6 +136,19 @@ def test_shapes_are_checked():
     for levels, start, message in cases:
         refused(message, FiniteModel, levels, 1, start)
     refused("expected integers", FiniteLevel, one / 2, cube, cube, cube)
+    refused("unit: 0 is below 1", FiniteModel, (last,), 0, [1])
+    idle = FiniteLevel(one, cube[:, :0], cube[:, :0], cube[:, :0, :0])
+    refused("level 1: 1 states, 0 actions", FiniteModel, (idle,), 1, [1])
+    both = FiniteLevel([[1, 0], [1, 1]], *[np.ones((2, 1, 1), int)] * 2,
+                       np.ones((2, 1, 0), int))  # fmt: skip
+    refused("level 1: two hidden states emit observation 0", FiniteModel, (both,), 2,
+            [1, 1])  # fmt: skip
+
+
+def test_an_mdp_that_skips_a_level_is_refused():
+    ends = ("t", 3, [("end", 0, {})])
+    mdp = TabularMDP.from_lists([("s", 1, [("go", 0, {"t": 1})]), ends])
+    refused("mdp: not layered", from_mdp, mdp)
 
 
 ASKED = [  # of an environment e, with its best policies p and a generator r

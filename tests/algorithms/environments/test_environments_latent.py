@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from olivine.algorithms.environments import from_lists, make
+from olivine.algorithms.environments import from_lists, latent, make
 from olivine.algorithms.environments.latent import (
     BitsEmission,
     GaussianEmission,
@@ -128,8 +128,17 @@ def test_the_gaussian_lock(rotate):
         lambda: truth.expectation(path, g),
     ):
         refused("estimate_policy_value", ask)
-    for ask in (lambda: truth.values(1), lambda: truth.policy(1)):
+    for ask in (
+        lambda: truth.values(1),
+        lambda: truth.policy(1),
+        lambda: truth.expectation(path, [0]),
+    ):
         refused("no codes", ask)
+    assert truth.expectation((0,) * env.horizon, g) == 0
+    rendered = [
+        BitsEmission((np.ones((1, 1)),), bits).listed(1, 0) for bits in (16, 17)
+    ]
+    assert (len(rendered[0]), rendered[1]) == (2**16, None)
 
 
 def test_features_are_turned_and_decoded():
@@ -250,11 +259,30 @@ def test_policies_are_followed_before_and_after_a_level():
     refused("sampled one by one", env.draw, policies, 10**9, rng, level=2)
 
 
-def test_returns_to_go_add_up_the_rewards_of_every_level():
+def halving():
+    """Action 1 pays 1/2, 1/4 and 1/8; one feature."""
     levels = [[("s", {"x": 1}, {"x": [0, Fraction(1, 2 ** (h + 1))]},
                 ["s"] * 2 if h < 2 else [])] for h in range(3)]  # fmt: skip
     model = from_lists(levels).truth.model
-    env = LatentEnvironment(model, BitsEmission((np.ones((1, 1)),) * 3, 0), "steps")
+    return LatentEnvironment(model, BitsEmission((np.ones((1, 1)),) * 3, 0), "steps")
+
+
+@with_rows(
+    "limit, bytes_, call",
+    ("MAX_BYTES", 80, lambda e, n, r: e.draw([0], n, r, level=1)),
+    ("MAX_BYTES", 160, lambda e, n, r: e.draw([0], n, r)),  # with successors
+    ("MAX_BYTES", 80, lambda e, n, r: e.draw([0, 0, 0], n, r)),  # there are none
+    ("MAX_BYTES", 240, lambda e, n, r: e.run([0] * 3, n, r, transitions=True)),
+    ("MAX_EPISODES", 10, lambda e, n, r: e.run([0] * 3, n, r)),
+)
+def test_ten_draws_of_a_feature_are_the_limit(monkeypatch, rng, limit, bytes_, call):
+    monkeypatch.setattr(latent, limit, bytes_)
+    call(halving(), 10, rng)
+    refused("n: 11 ", call, halving(), 11, rng)
+
+
+def test_returns_to_go_add_up_the_rewards_of_every_level():
+    env = halving()
     for level, rest in ((1, 7 / 8), (2, 3 / 8), (3, 1 / 8)):
         data = env.draw([1, 1, 1], 5, np.random.default_rng(0), level=level)
         assert set(data.rewards.tolist()) == {rest}

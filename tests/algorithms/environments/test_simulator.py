@@ -11,7 +11,9 @@ import olivine
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from olivine.algorithms.classes import FiniteQClass, TabularPolicyClass
 from olivine.algorithms.classes.finite import TabularPolicy
+from olivine.algorithms.environments import simulator_calls
 from olivine.algorithms.environments.protocol import STOCHASTIC, UnknownTruthError
 from olivine.algorithms.environments.simulator_calls import ReplayError
 from olivine.algorithms.environments.to_gym import MdpStepper, stepper
@@ -329,6 +331,10 @@ def test_a_limit_that_comes_during_a_step_stays_one():
     ({"codes": None, "dimension": 0}, "dimension: 0 is no positive integer"),
     ({"dimension": 2}, "codes, dimension: give exactly one"),
     ({"features": np.eye(3)}, "features: 3 rows for"),
+    ({"features": 2}, "features: an array"),
+    ({"codes": None, "dimension": 2, "features": np.eye(2)}, "features: an array"),
+    ({"deterministic": "transitions"}, "state: where the observation is the state"),
+    ({"deterministic": "rewards"}, "state: where the observation is the state"),
     ({"states": 0}, "states: 0 is no positive integer"),
     ({"replays": True}, "replays: True is no positive integer"),
     ({"seed": -1}, "seed: -1 is no integer of at least 0"),
@@ -347,6 +353,9 @@ def test_numbers_of_numpy_are_numbers():
         states=np.uint8(2), replays=np.int16(3),
     )  # fmt: skip
     assert slipping(codes=np.int64(2))[1].space(3).n_codes == 2
+    assert [t.tolist() for t in slipping(features=np.eye(2))[1].features] == [
+        [[1, 0], [0, 1]]
+    ] * 3
     assert type(env.horizon) is type(env.n_actions) is type(env.space(1).n_codes) is int
     rules = np.array([1, 0, 1])
     data = env.draw(rules, np.int64(9), rng(), level=np.int64(1))
@@ -510,6 +519,14 @@ def test_algorithms_learn_a_simulator(algorithm):
     (lambda e: olivine.learn("valor", e, "trees"), "'trees' is none of tabular"),
     (lambda e: olivine.learn("valor", e, (1, 2)), "G, a value class: int lacks admit"),
     (lambda e: olivine.learn("valor", e, epsilon=2), "epsilon"),
+    (
+        lambda e: olivine.learn("psdp", e, FiniteQClass([[[[0]]]])),
+        "Q-functions are for",
+    ),
+    (
+        lambda e: olivine.learn("psdp", e, (None, TabularPolicyClass(3, 2)), size=3),
+        "size: the classes are given, none are drawn",
+    ),
     (lambda e: olivine.learn("lsvee", e, "tabular"), "take finite"),
     (lambda e: olivine.learn("valor", e.name), r"olivine.make\('tabular', seed\)"),
     (
@@ -643,3 +660,105 @@ def test_messages_name_the_algorithms_for_drawn_dynamics():
             olivine.learn(algorithm.name, env, parameters="practical")
         refused.add(algorithm.name)
     assert len(refused) == len(registry.algorithms()) - 4
+
+
+def forks(pay, states=("one", "one")):
+    """Two levels; the second pays by the action of the first."""
+    path = []
+
+    def reset():
+        path.clear()
+        return 0
+
+    def step(action):
+        path.append(action)
+        return 0, pay[path[0]] if len(path) == 2 else 0
+
+    return olivine.from_simulator(
+        reset, step, 2, 2, codes=1, deterministic="everything",
+        state=lambda: states[path[0]] if path else "start",
+    )  # fmt: skip
+
+
+def test_paths_to_one_state_go_on_alike():
+    env = forks((0, HALF))
+    message = r"\[0, 0\] and \[1, 0\] lead to .*, but reward 0 f.* and 1/2 the second"
+    for _ in range(2):  # refused for good
+        with pytest.raises(ReplayError, match=message):
+            _ = env.truth
+    assert forks((HALF, HALF)).truth.optimal_value == HALF
+    apart = forks((0, HALF), states=("one", "two"))
+    assert apart.max_states == 2
+    with pytest.raises(UnknownTruthError, match="level 2: two hidden states emit obs"):
+        _ = apart.truth
+
+
+def test_rewards_are_multiples_of_what_fits_64_bits():
+    least = Fraction(1, 2**61)
+    assert forks([least] * 2).truth.optimal_value == least
+    with pytest.raises(UnknownTruthError, match="rewards are multiples of no unit"):
+        _ = forks([Fraction(1, 2**61 + 1)] * 2).truth
+
+
+def test_observations_that_differ_when_played_again_are_refused():
+    seen = [0]
+    env = olivine.from_simulator(
+        lambda: 0, lambda a: (seen[0], 0), 2, 2, codes=2, states=1,
+        deterministic="everything",
+    )  # fmt: skip
+    env.run([0, 0], 5, rng())
+    seen[0] = 1
+    message = r"step\(0\) after .* gave observation 0, and on replay 1; decl.*'rewards'"
+    refused(message, env.run, [0, 0], 5, rng(), error=ReplayError)
+
+
+def test_what_a_sample_alone_shows_is_refused_with_its_episode():
+    pays, codes = [], [np.uint64(1)]
+
+    def step(action):
+        return codes[0], pays.pop() if pays else 0.25
+
+    env = olivine.from_simulator(lambda: 0, step, 2, 3, codes=2)
+    data = env.draw([0, 1], 4, rng())
+    assert (data.observations.tolist(), data.observations.dtype) == ([1], np.int64)
+    pays += [0.5] * 3 + [0.25] * 3
+    message = r"episode 1 of a sample gave rewards \[0.5, 0.5, 0.5\] with sum 1.5; exp"
+    refused(message, env.run, [0, 1, 0], 2, rng())
+    for bad in (2, [1], "1"):
+        codes[0] = bad
+        call = r"level 2 of episode 0 of a sample gave observation .*; expected a code"
+        refused(call, env.run, [0, 1, 0], 2, rng())
+    codes[0] = 2
+    table = TabularPolicy(np.array([0, 1]))
+    refused(r"at level 2, gave observation 2; exp", env.run, [table] * 3, 2, rng())
+
+
+def three_features(reset=lambda: np.zeros(3)):
+    return olivine.from_simulator(reset, lambda a: (np.zeros(3), 0), 2, 2, dimension=3)
+
+
+@with_rows(
+    "limit, value, more, most",
+    ("MAX_BYTES", 240, {"level": 1}, 10),  # one level is kept
+    ("MAX_BYTES", 240, {}, 5),
+    ("MOST_EPISODES", 7, {}, 7),
+)
+def test_samples_are_limited(monkeypatch, limit, value, more, most):
+    monkeypatch.setattr(simulator_calls, limit, value)
+    env = three_features()
+    assert env.draw(["uniform"], most, rng(), **more).draws == most
+    message = f"n: {most + 1} episodes of .* {value}[ ,]"
+    refused(message, env.draw, ["uniform"], most + 1, rng(), **more)
+
+
+def test_samples_are_played_in_blocks(monkeypatch):
+    played = itertools.count()
+    env = three_features(lambda: np.full(3, next(played) % 5, dtype=float))
+    monkeypatch.setattr(simulator_calls, "_BLOCK", 3)
+    first = next(played) + 1
+    data = env.draw([1], 8, rng())
+    assert data.observations[:, 0].tolist() == [(first + i) % 5 for i in range(8)]
+    assert data.actions.tolist() == [1] * 8
+    found = env.run([1, coin], 8, rng(), first=5, transitions=True)
+    assert found.paths.shape == (5, 2)
+    assert [len(m) for m in found.transitions] == [8, 8]

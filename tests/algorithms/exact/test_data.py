@@ -168,5 +168,9 @@ def test_bad_pools_and_lookups_are_named():
     refused("shares", pool, [data], shares="each")
     refused("values, row 1", data.expectation, [0.0, np.nan])
     refused("values, row 1", data.expectation_exact, [0.0, np.nan])
+    with pytest.raises(ValueError, match="values: expected 2 rows, got 1"):
+        data.expectation_exact([0])
+    for ask in (data.codes, data.marginal):
+        refused("next_observations: this measure has none", ask, "next_observations")
     with pytest.raises(ValueError, match="rewards: this measure has none"):
         data.exact_rewards  # noqa: B018

@@ -171,3 +171,13 @@ def test_large_counts_stay_within_deviations_of_their_means():
 )
 def test_refusals(call, message):
     refused(message, call, np.random.default_rng(0))
+
+
+def test_counts_are_of_64_bits_where_these_are_enough():
+    rng, heavy = np.random.default_rng(1), np.full(3, 2**62)
+    for n, kind in ((2**63 - 1, np.int64), (2**63, object)):
+        assert multinomial(n, [1, 2], rng).dtype == kind
+        assert sum(multinomial(n, heavy, rng).tolist()) == n  # sums beyond 64 bits
+    counts = multinomial_rows([3000, 2000], np.array([[2**62] * 3, [0, 0, 1]]), rng)
+    assert (abs(counts[0] - 1000) < 150).all()
+    assert counts[1].tolist() == [0, 0, 2000]

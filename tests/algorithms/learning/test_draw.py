@@ -24,6 +24,8 @@ from olivine.algorithms.learning.metaalg import decisions
 from olivine.algorithms.learning.problem import MonitorReport, contradictions
 from olivine.algorithms.valor.parameters import PracticalParameters
 
+from tests.support.refusals import refused
+
 
 @pytest.mark.parametrize("reward", [1 + 2**-20, -(2**-20), 2.0])
 def test_rewards_outside_the_unit_interval_are_refused(reward) -> None:
@@ -77,7 +79,12 @@ def test_q_functions_that_cannot_be_made_are_refused(monkeypatch):
     )
     with pytest.raises(ValueError, match="make_q_class: 'blind' has no decoder"):
         make_q_class(blind, np.random.default_rng(0))
+    draw_classes.check_size(10**6)
+    refused(r"size: 1000001 is not in 1\.\.1000000", draw_classes.check_size, 10**6 + 1)
     environment = make("random-finite", 0, states=2, actions=2, horizon=2)
+    for bound in (True, "1"):
+        with pytest.raises(ValueError, match=f"bound: {bound!r} is no number"):
+            make_classes(environment, "linear", np.random.default_rng(0), bound=bound)
     entries = sum(environment.space(h).n_codes * 2 for h in (1, 2))
     monkeypatch.setattr(draw_classes, "MAX_ENTRIES", 5 * entries)
     assert len(make_q_class(environment, np.random.default_rng(0), size=5)) == 5

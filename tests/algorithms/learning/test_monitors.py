@@ -65,6 +65,8 @@ def test_deviations_are_suprema(seed, observations, actions, horizon) -> None:
     )
     assert float(listed) == pytest.approx(float(max(gaps)), abs=1e-12)
     linear = classes.LinearValueClass(np.eye(observations), bound=1.0)
+    untold = classes.LinearValueClass(1, bound=1.0)
+    assert monitors.largest_value_deviation(untold, differences) is None
     relaxed = monitors.largest_value_deviation(linear, differences)
     assert float(relaxed) == pytest.approx(float(max(gaps)), abs=1e-6)
 

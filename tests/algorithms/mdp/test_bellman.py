@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from olivine.algorithms.mdp import bellman
 from olivine.algorithms.mdp.bellman import (
     as_fractions,
     average_constraint,
@@ -67,6 +69,10 @@ def test_errors_are_those_of_the_definition(
     found = average_errors(mdp, flat, pair)
     expected = [slow_error(mdp, d, pair) for d in distributions]
     assert as_fractions(*found, flat) == expected
+    for block in (1, 2):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bellman, "_BLOCK", block)
+            assert as_fractions(*average_errors(mdp, flat, pair), flat) == expected
 
 
 @given(families(max_variables=3, max_clauses=4))

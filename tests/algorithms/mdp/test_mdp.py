@@ -235,6 +235,8 @@ def test_members_share_structure_and_equality_is_by_value():
     assert mdp.with_rewards(mdp.reward_index, table) != mdp
     assert mdp != chain(3)
     assert mdp != "an MDP"
+    renamed = dataclasses.replace(mdp, action_names=("go", "stop"))
+    assert (renamed != mdp, renamed.start, renamed.horizon) == (True, 0, 2)
 
 
 def test_arrays_are_read_only_and_the_caller_s_stay_writeable() -> None:

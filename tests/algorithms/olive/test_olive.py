@@ -174,6 +174,10 @@ def test_rules_stops_and_finite_classes_that_are_none_are_refused():
     for rule, level in rules.items():
         assert SolverTiebreak(rule).level(errors, [1, 3]) == level  # type: ignore[arg-type]
     refused("unknown level rule 'worst'", SolverTiebreak, "worst")  # type: ignore[arg-type]
+    rng = np.random.default_rng(0)
+    refused("γ = -1/2 is negative", RandomTiebreak, rng, None, -HALF)
+    assert RandomTiebreak(rng).gamma == 0
+    assert RandomTiebreak(rng, "last").level(errors, [1, 3]) == 3
 
 
 def all_own_values(mdp: TabularMDP) -> list[Pair]:

@@ -141,8 +141,9 @@ def test_what_does_not_fit_a_class_is_refused():
         make("random-finite", 0, observations=3), np.random.default_rng(0)
     )
     refused("codes at level 1", LayeredEnvironment, finite, other)
-    short = make_q_class(make("random-finite", 0, horizon=2), np.random.default_rng(0))
-    refused("level", LayeredEnvironment, finite, short)
+    for h, lacks in (2, "functions: 3 levels, random-finite has 2"), (4, "level: 4 "):
+        given = make("random-finite", 0, observations=3, horizon=h), other
+        refused(lacks, LayeredEnvironment, *given)
 
 
 def _chain():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from olivine.algorithms.classes import FiniteQClass
 from olivine.algorithms.environments import make
 from olivine.algorithms.learning import registry
 from olivine.algorithms.learning.registry import Task
@@ -216,6 +218,10 @@ def test_failures_are_results():
     ("time_limit: -1", {"time_limit": -1, "classes": "tabular"}),
     ("size: tabular classes", {"size": 4, "classes": "tabular"}),
     ("size: 0", {"size": 0}),
+    ("size: the class is given", {"size": 4, "classes": FiniteQClass([[[[0, 1]]]])}),
+    ("time_limit: True", {"time_limit": True, "classes": "tabular"}),
+    ("time_limit: '5'", {"time_limit": "5", "classes": "tabular"}),
+    ("time_limit: inf", {"time_limit": math.inf, "classes": "tabular"}),
     ("M: 0", {"M": 0}),
     ("at least the horizon", {"stop": 0.001, "params": "practical"}),
     ("n_eval: 0", {"n_eval": 0, "params": "practical"}),

@@ -72,6 +72,43 @@ def test_flat_distributions_are_the_listed_ones(data: st.DataObject) -> None:
         flat[len(listed)]
 
 
+FLAT = {
+    "offsets": [0, 2, 3],
+    "states": [0, 1, 1],
+    "numerators": np.array([1, 1, 1]),
+    "denominators": np.array([2, 1]),
+    "levels": [1, 2],
+}
+
+
+def test_flat_distributions_take_lists_and_keep_arrays():
+    flat = Distributions(**FLAT)
+    one = Distribution.from_fractions({0: HALF, 1: HALF}, 1)
+    assert one != "a distribution"
+    assert [flat[0], flat[-1]] == [one, Distribution.from_fractions({1: 1}, 2)]
+    kinds = flat.offsets.dtype, flat.states.dtype, flat.levels.dtype
+    assert kinds == (np.int64, np.int64, np.int32)
+
+
+@with_rows(
+    "field, value, message",
+    ("offsets", [0, 3], "offsets, denominators and levels differ"),
+    ("denominators", np.array([2]), "offsets, denominators and levels differ"),
+    ("numerators", np.array([1, 1]), "states and numerators differ"),
+    ("offsets", [1, 2, 3], "offsets do not span the states"),
+    ("offsets", [0, 2, 2], "offsets do not span the states"),
+    ("offsets", [0, 4, 3], "offsets decrease"),
+    ("states", [0, 0, 1], "increasing"),
+    ("states", [0, 1, -1], "states >= 0"),
+    ("numerators", np.array([1, 1, 0]), "numerators > 0"),
+    ("numerators", np.array([1, 1, 2]), "exceed 1"),
+    ("denominators", np.array([2, 0]), "exceed 1"),
+    ("levels", [1, 0], "level"),
+)
+def test_flat_distributions_that_do_not_fit_are_refused(field, value, message):
+    refused(message, Distributions, **FLAT | {field: value})
+
+
 @with_rows(
     "states, numerators, denominator, level, message",
     ([0, 0], [1, 1], 2, 1, "increasing"),
@@ -349,6 +386,9 @@ def test_points_and_programs_that_are_none_are_refused():
     refused("tolerance -1 is negative", OliveProgram, mdp, collected, -1)
     refused("empty range", OliveProgram, mdp, collected, 0, 1, 0)
     refused(r"upper 1\.0 is neither", OliveProgram, mdp, collected, upper=1.0)
+    n = mdp.n_states
+    refused(f"1 upper ends for {n} obs", OliveProgram, mdp, collected, upper=[1])
+    refused("no model of a int", program_model, 3, error=TypeError)
     with pytest.raises(ValueError, match="names state 5, but the MDP has 5"):
         OliveProgram(mdp, [Distribution.from_fractions({5: 1}, 1)])
     with pytest.raises(ValueError, match="unknown form 'linear'"):

@@ -1,6 +1,8 @@
 """The multi-data-set oracle: exact verdicts, bounds on calls, refusals."""
 
+import dataclasses
 import functools
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from olivine.algorithms import classes
 from olivine.algorithms.exact.data import EmpiricalMeasure
 from olivine.algorithms.oracles import multi as multi_module
-from olivine.algorithms.oracles import random_csc
+from olivine.algorithms.oracles import multi_data, random_csc
 from olivine.algorithms.oracles.csc import csc, importance_costs
 from olivine.algorithms.oracles.ledger import GuardedFunction, Ledger, guard
 from olivine.algorithms.oracles.multi import (
@@ -329,3 +331,53 @@ def test_round_bound():
     assert round_bound(9, 3.0, epsilon, ask) > round_bound(9, 3.0, epsilon, 0.0)
     with pytest.raises(ValueError, match="accuracy"):
         round_bound(2, 1.0, 0.1, 0.1)
+
+
+def scripted(*tables):
+    """A CSC oracle that gives these policies first, by no bound; then the best."""
+    script = (classes.TabularPolicy(np.array(table)) for table in tables)
+
+    def oracle(policy_class, data, costs, *, epsilon_sub):
+        best = csc(policy_class, data, costs, epsilon_sub=epsilon_sub)
+        given = next(script, None)
+        if given is None:
+            return best
+        return dataclasses.replace(best, policy=given, suboptimality=9.0)
+
+    return oracle
+
+
+def test_disjoint_sets_go_on_by_columns_where_the_oracle_tells_nothing():
+    policies = classes.TabularPolicyClass(10, 2)
+    for cost, tables, answer in (
+        (0, [[1] * 10, [1] * 9 + [0], [0] + [1] * 9], (MultiStatus.FEASIBLE, 4, "")),
+        (1, itertools.product((0, 1), repeat=10),  # 2 calls, and 100 a set
+         (MultiStatus.UNKNOWN, 202, "limit of 202 CSC calls")),
+    ):  # fmt: skip
+        sets = [
+            ClassificationSet(EmpiricalMeasure(part), [[cost, 1]] * 5, 0)
+            for part in (range(5), range(5, 10))
+        ]
+        found = multi(policies, sets, epsilon_feas=0.01, csc_oracle=scripted(*tables))
+        assert (found.status, found.calls, found.reason) == answer
+        assert found.method == "column-generation"
+
+
+@with_rows(
+    "heavy, limit, epsilon, row, side",
+    # Multiples of ε_feas / 2S for S = 2; limits go up by ε_feas / 2 before.
+    (10**7, Fraction(1, 3), 2**-1, (0, 1), Fraction(1, 2)),
+    (10**7, Fraction(1, 3), 2**-10, (0, 1), Fraction(1367, 4096)),
+    (10**6, 1, 2**-10, (0, 1), 1 + Fraction(1, 2048)),
+    (10**6 - 1, 1, 2**-10, (Fraction(1, 10**6), 1 - Fraction(1, 10**6)), 1),
+)
+def test_only_coefficients_of_many_digits_are_rounded(heavy, limit, epsilon, row, side):
+    policies = classes.TabularPolicyClass(2, 2)
+    data = EmpiricalMeasure([0, 1], weights=[1, heavy])
+    item = ClassificationSet(data, [[0, 1], [0, 1]], limit)
+    problem = multi_data.Problem(policies, [item])
+    pricing = multi_data.Pricing(policies, problem, csc, epsilon)
+    last = multi_module.deterministic_model(policies, pricing).rows[-1]
+    found = dict(zip(last.indices, last.coefficients, strict=True))
+    assert [found.get(i, 0) for i in range(4)] == [0, row[0], 0, row[1]]
+    assert last.rhs == side

@@ -455,3 +455,4 @@ def test_bad_programs_are_named(oracle):
         oracle(values, good, [Constraint(outside, upper=1)], **at)
     for name in at:
         refused(name, oracle, values, good, **{**at, name: 0.0})
+    refused("no LP oracle for int", lp, 3, good, **at)

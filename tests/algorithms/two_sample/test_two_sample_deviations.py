@@ -187,6 +187,8 @@ def test_a_kernel_ball_deviates_by_its_radius_times_a_norm(seed) -> None:
     env = make("random-finite", seed, horizon=1, observations=4)
     data = env.draw((), 30, np.random.default_rng(seed), level=1)
     d = value_differences(data, env.truth.observation_probabilities(()))
+    assert largest_value_deviation(KernelBall(identity_kernel), 0 * d) == 0
+    assert largest_value_deviation("no class", d) is None
     found = largest_value_deviation(KernelBall(identity_kernel), d)
     right = float(sum(v**2 for v in d)) ** 0.5 / 2
     assert float(found) == pytest.approx(right, abs=1e-8)
