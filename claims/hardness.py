@@ -360,7 +360,7 @@ _FORMULAS = 40
 def _formulas() -> list[Formula]:
     rng = np.random.default_rng(_SEED)
     drawn = []
-    for _ in range(samples.instances(_FORMULAS)):
+    for _ in range(samples.instances(_FORMULAS, 12)):  # some of each kind
         n = int(rng.integers(3, 9))
         drawn.append(random_ksat(n, round(4.26 * n), 3, rng))
     return drawn

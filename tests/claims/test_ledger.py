@@ -14,20 +14,8 @@ from tests.support.recorded import recorded, row
 
 ENTRIES = load()
 SLOW = {
-    "critical-tolerance": "reduction/program/test_tolerance.py",
-    "tolerance-ceiling": "reduction/program/test_tolerance.py",
-    "formulations-agree": "reduction/program/test_program_theorem_o.py",
-    "olive-nphard-f-simple": "reduction/program/test_program_theorem_o.py",
-    "olive-meets-hard-program": "reduction/run/test_honest_run.py",
-    "strict-noise": "reduction/run/test_strict_sampled.py",
-    "theorem-t": "reduction/run/test_ties.py",
-    "deterministic-multi-is-np-hard": "reduction/multi/test_multi_hardness.py",
-    "two-actions": "reduction/program/test_two_actions.py",
     "theorem-r": "reduction/run/test_forced.py",
-    "forced-noise": "reduction/run/test_forced.py",
-    "olive-nphard-g-simple": "reduction/program/test_program_theorem_o.py",
-    "bellman-backup": "algorithms/barriers/test_barrier_backup.py",
-    "square-loss-barrier-worst": "algorithms/barriers/test_barriers.py",
+    "two-actions": "reduction/program/test_two_actions.py",
 }
 """Claims whose check is long, and the quick tests of the same statement."""
 

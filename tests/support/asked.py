@@ -27,7 +27,7 @@ from olivine.claims import Claim, samples
 _CACHED = type(functools.cache(len))
 _KEEPING = samples.made_once(len).__code__
 _METHODS = FunctionType, property, functools.cached_property
-CHOSEN_BY_ENGINES = "solve_lp", "solve_milp", "_Tabular.maximise", "ReductionModel.pair"
+CHOSEN_BY_ENGINES = "solve_lp", "solve_milp", "maximise", "pair", "satisfied"
 SIZES = "shape", "n_variables", "n_clauses", "n_actions", "horizon"
 
 
@@ -98,7 +98,7 @@ class Asked:
     def _count(self, name: str, given: list[Any], value: Any) -> None:
         count = self._calls.setdefault(name, [0, sha256()])
         count[0] += 1
-        if name not in CHOSEN_BY_ENGINES:
+        if name.rpartition(".")[2] not in CHOSEN_BY_ENGINES:
             count[1].update(plain([*given, value]).encode())
         for target in _targets(name, value):
             self.numbers[target] = count[0]
