@@ -168,6 +168,10 @@ def test_growth_in_words():
     late = [Measurement("ls", n, n, 0, n / 100, n, False, "") for n in (3, 5)]
     text = describe(fits(late)["ls"]["seconds"], "ls", "seconds", late)
     assert text == "too few sizes for a fit"
+    assert describe(None, "csc", "work", []) == "too few sizes for a fit"
+    assert describe(None, HARD[0], "seconds", []) == "too few sizes for a fit"
+    cut = Measurement("ls", 9, 9, 0, 0.0, 0, True, "")  # says nothing of growth
+    assert describe(None, "ls", "seconds", [cut]) == "too few sizes for a fit"
 
 
 @with_rows(
