@@ -382,12 +382,22 @@ def test_what_a_model_refuses_leaves_it_as_it_was(name, arguments, words) -> Non
     assert (len(model.variables), row.coefficients, row.name) == (1, (3,), "row0")
 
 
-def test_bounds_without_a_whole_number_between_them() -> None:
-    for upper, found in (
-        (Fraction(2, 3), ("infeasible", None, 0)),
-        (1, ("optimal", (1,))),
-    ):
-        model = LinearModel()
-        model.add_variable("x", Fraction(1, 3), upper, integer=True)
-        got = branch_and_bound(model)
-        assert (got.status.value, got.values, got.nodes)[: len(found)] == found
+@with_rows(
+    "upper, limit, expected",  # upper: of x, by a row; 1/3 to it, by bounds
+    (Fraction(2, 5), 1, ("unknown", None, 1)),
+    (Fraction(2, 5), 2, ("feasible", (0,), 2)),
+    (Fraction(2, 5), 3, ("optimal", (0,), 3)),
+    (Fraction(1, 2), 2, ("unknown", None, 2)),
+    (Fraction(2, 3), None, ("optimal", (0,), 3)),
+)
+def test_the_nearer_side_is_searched_first(upper, limit, expected) -> None:
+    row, bounds = LinearModel(), LinearModel()
+    row.add_variable("x", 0, 1, integer=True)
+    row.add_row([0], [1], "<=", upper)
+    row.set_objective([0], [1], maximise=True)
+    found = branch_and_bound(row, node_limit=limit)
+    assert (found.status.value, found.values, found.nodes) == expected
+    assert found.reason == ("" if expected[0] == "optimal" else "node limit reached")
+    bounds.add_variable("x", Fraction(1, 3), upper, integer=True)
+    found = branch_and_bound(bounds)
+    assert (found.status, found.values, found.nodes) == (Status.INFEASIBLE, None, 0)
