@@ -361,6 +361,7 @@ def test_a_layout_is_a_sequence_of_names_and_refuses_others():
         lambda: paper.literal_state(2, 0),
         lambda: paper.literal_state(0, 2),
         lambda: paper.state_name(-1),
+        lambda: paper.side_state(0, 0),
         lambda: Layout(Variant.PAPER, 0, 1),
         lambda: Layout(Variant.PAPER, 2**30, 1),
     ):
