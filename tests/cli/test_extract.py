@@ -16,7 +16,7 @@ from olivine.cli.extract import _read_folder
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.formula.dimacs import write_dimacs
 from olivine.reduction.formula.formula import Formula
-from olivine.reduction.program import FORMULATIONS
+from olivine.reduction.program import FORMULATIONS, program
 from olivine.reduction.program.optimum import optimum, possible_optima
 from olivine.reduction.program.program import build, extract
 from olivine.solvers.milp.milp import solve_milp
@@ -177,6 +177,28 @@ def test_an_optimum_between_those_possible_is_doubted(off, doubted: bool) -> Non
     result = extract(built, form, found)
     assert result.proves == "bound"
     assert ("in floating point: " in result.reason) == doubted
+
+
+def test_a_point_without_a_pair_and_a_pair_without_the_value(monkeypatch) -> None:
+    _, built, form, values = _perturbed_case("projected", "contradiction")
+    objective = sum(c * values[j] for j, c in form.objective.items())
+    found = Solution("x", "odd", True, objective, np.array(values))
+    value = extract(built, form, found).value
+    for off, words in (1e-4, "not attained by an exact pair"), (0, "solver's word"):
+        monkeypatch.setattr(program, "certify", lambda *_, v=off: value - Fraction(v))
+        result = extract(built, form, found)
+        assert (result.proves, result.value) == ("bound", value - Fraction(off))
+        assert words in result.reason
+    assert "does not say" in extract(built, form, found._replace(optimal=False)).reason
+    monkeypatch.setattr(program, "back", lambda *_: int("two"))
+    none = "there is no point: x says 'odd'"
+    for gone, words in (
+        ({"values": None}, none),
+        ({"objective": None}, none),
+        ({}, "no pa"),
+    ):
+        result = extract(built, form, found._replace(**gone))
+        assert (result.proves, result.reason[: len(words)]) == ("nothing", words)
 
 
 @pytest.fixture(scope="module")

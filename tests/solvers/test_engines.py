@@ -15,7 +15,7 @@ import pytest
 from olivine.cli.common.options import engine_names
 from olivine.solvers.child.child import run_in_child
 from olivine.solvers.lp import highs as highs_module
-from olivine.solvers.milp import engines
+from olivine.solvers.milp import engines, milp
 from olivine.solvers.milp.engines import Engine, available_engines, cbc, highs
 from olivine.solvers.milp.milp import confirm, read_optimum, solve_milp
 from olivine.solvers.model import LinearModel
@@ -24,6 +24,7 @@ from olivine.solvers.outcome import Status
 
 from tests.support.depth import with_rows
 from tests.support.linear import small_knapsack
+from tests.support.refusals import refused
 
 TOY = """
 import itertools
@@ -300,3 +301,30 @@ def test_a_killed_child_is_unknown_and_our_own_error_is_one(monkeypatch):
     monkeypatch.setattr(engines, "solve", lambda *_: [][1])
     with pytest.raises(RuntimeError, match="IndexError"):
         solve_milp(small_knapsack())
+
+
+def test_a_scaled_program_whose_child_fails_is_unknown_or_an_error(monkeypatch):
+    solve, model = milp.solve_scaled_milp, small_knapsack()
+    assert (solve(model).status, solve(model).engine) == (Status.OPTIMAL, "highs")
+    refused("time limit", solve, model, time_limit=-1)
+    monkeypatch.setattr(milp, "_solve_scaled", lambda *_: os.abort())
+    assert solve(model).status is Status.UNKNOWN
+    assert "SIGABRT" in solve(model).reason
+    monkeypatch.setattr(milp, "_solve_scaled", lambda *_: [][1])
+    refused("highs.*IndexError", solve, model, error=RuntimeError)
+
+
+@with_rows(
+    "verdict, status",
+    ("Optimal - objective value 1", "optimal"),
+    ("Optimal (within gap tolerance) - objective value 1", "optimal"),
+    ("Infeasible - objective value 1", "infeasible"),
+    ("Integer infeasible - objective value 1", "infeasible"),
+    ("Unbounded - objective value 1", "infeasible-or-unbounded"),
+    ("Stopped on time - objective value 1", "feasible"),
+    ("Stopped on time (no integer solution - x) - objective value 1", "unknown"),
+    ("Status unknown", "unknown"),
+)
+def test_verdicts_of_cbc(verdict, status) -> None:
+    reason = f"CBC: {verdict}" if verdict[0] == "S" else ""
+    assert cbc._status(verdict) == (Status(status), reason)

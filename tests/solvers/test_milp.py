@@ -15,13 +15,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from olivine.solvers.child.child import run_in_child
+from olivine.solvers.lp import branch_and_bound
 from olivine.solvers.lp import highs as highs_module
 from olivine.solvers.milp import milp
 from olivine.solvers.model import LinearModel
 from olivine.solvers.model.integer_form import IntegerForm
 from olivine.solvers.outcome import LinearOutcome, Status
 
-from tests.support.depth import deep
+from tests.support.depth import deep, with_rows
 from tests.support.linear import (
     brute_force_milp,
     linear_models,
@@ -363,3 +364,40 @@ def test_objective_and_bound_are_the_models_own(engine):
     if outcome.bound is not None:
         assert outcome.bound == pytest.approx(8 / 9 + 1 / 2)
     assert milp.confirm(model, outcome).objective == Fraction(25, 18)
+
+
+@with_rows(
+    "name, arguments, words",
+    ("variable", ("y", 1, Fraction(1, 2)), "'y': lower bound 1 above upper 1/2"),
+    ("row", ([0], [1], "<", 1, "r"), "row 'r': unknown sense '<'"),
+    ("row", ([0, 0], [1], "<=", 1, "r"), "row 'r': .* differ in length"),
+    ("row", ([0, 1], [1, 1], "<=", 1, "r"), "row 'r': no variable with index 1"),
+    ("row", ([-1, 1], [1, 1], "<=", 1, "r"), "row 'r': no variable with index -1"),
+)
+def test_what_a_model_refuses_leaves_it_as_it_was(name, arguments, words) -> None:
+    model = LinearModel()
+    assert model.add_variable("x", 1, 1) == model.add_row([0, 0], [1, 2], "==", 3) == 0
+    refused(words, getattr(model, f"add_{name}"), *arguments)
+    (row,) = model.rows
+    assert (len(model.variables), row.coefficients, row.name) == (1, (3,), "row0")
+
+
+@with_rows(
+    "upper, limit, expected",  # upper: of x, by a row; 1/3 to it, by bounds
+    (Fraction(2, 5), 1, ("unknown", None, 1)),
+    (Fraction(2, 5), 2, ("feasible", (0,), 2)),
+    (Fraction(2, 5), 3, ("optimal", (0,), 3)),
+    (Fraction(1, 2), 2, ("unknown", None, 2)),
+    (Fraction(2, 3), None, ("optimal", (0,), 3)),
+)
+def test_the_nearer_side_is_searched_first(upper, limit, expected) -> None:
+    row, bounds = LinearModel(), LinearModel()
+    row.add_variable("x", 0, 1, integer=True)
+    row.add_row([0], [1], "<=", upper)
+    row.set_objective([0], [1], maximise=True)
+    found = branch_and_bound(row, node_limit=limit)
+    assert (found.status.value, found.values, found.nodes) == expected
+    assert found.reason == ("" if expected[0] == "optimal" else "node limit reached")
+    bounds.add_variable("x", Fraction(1, 3), upper, integer=True)
+    found = branch_and_bound(bounds)
+    assert (found.status, found.values, found.nodes) == (Status.INFEASIBLE, None, 0)

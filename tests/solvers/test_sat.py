@@ -469,3 +469,27 @@ def test_a_thousand_mutants_are_refused() -> None:
 def test_what_is_no_refutation_is_refused_by_step(proof, reason) -> None:
     with pytest.raises(ValueError, match=reason):
         list(lrat_lines([[1, 2], [-1, 2]], proof))
+
+
+FULL2 = [[1, 2], [-1, 2], [1, -2], [-1, -2]]
+LATE = [[1, 2], [-1, 3], [-2, 3], [-3, 4], [-3, -4]]
+
+
+@with_rows(
+    "clauses, proof, lines",
+    (FULL2, "2 0/d 1 2 0/0", "5 2 0 1 2 0/6 1 0 5 3 0/7 0 6 5 4 0"),
+    (FULL2, "1 2 0/d 2 1 0", "5 1 2 0 1 0/5 d 5 0"),
+    ([*FULL2, [3, 1]], "d 1 3 0/d 3 1 0", "5 d 5 0"),
+    ([[3], [1, 2], [1, -2], [4, -4]], "3 1 0/d 3 0/d 4 -4 0", "5 3 1 0 1 0/5 d 4 0"),
+    ([[1], [-1, 2], [-2]], "", "4 -1 0 3 2 0/5 0 4 1 0"),
+    (LATE, "d -3 4 0/3 0", "5 d 4 0/6 3 0 2 3 1 0/7 -4 0 6 5 0"),
+    (LATE, "3 5 0/d 5 3 0/3 0", "6 3 5 0 2 3 1 0/6 d 6 0/7 3 0 2 3 1 0/8 4 0 7 4 0/…"),
+)
+def test_steps_and_deletions_line_by_line(clauses, proof, lines) -> None:
+    expected = lines.replace("…", "9 0 8 7 5 0").split("/")
+    made = lrat_lines(clauses, filter(None, proof.split("/")))
+    assert [next(made) for _ in expected] == [f"{line}\n" for line in expected]
+    if expected[-1].split()[1] == "0":
+        assert next(made, "") == replay(clauses, expected) == ""
+    else:
+        refused("without the empty clause", next, made)

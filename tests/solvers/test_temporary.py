@@ -211,3 +211,13 @@ def test_a_place_is_tried_without_a_trace(tmp_path, monkeypatch) -> None:
     with pytest.raises(OSError) as caught:
         check_writable(tmp_path / "new")
     assert caught.value.filename == str(tmp_path / "new")
+
+
+def test_the_first_folder_of_a_process_removes_leftovers_once(folder) -> None:
+    fresh = {"__name__": "fresh"}
+    exec(Path(temporary.__file__).read_text("utf-8"), fresh)
+    left = [folder / f"olivine-{digit * 32}" for digit in "ab"]
+    for number, kept in enumerate(([], left[1:])):
+        left[number].mkdir()
+        with fresh["scratch_folder"]() as ours:
+            assert set(folder.iterdir()) == {ours, *kept}

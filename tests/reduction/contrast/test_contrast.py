@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import olivine.reduction.contrast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +24,7 @@ from olivine.reduction.contrast import (
 from olivine.reduction.family.family import Family
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.formula.random_formula import random_ksat
+from olivine.solvers.outcome import LinearOutcome, Status
 
 from tests.support.depth import with_rows
 from tests.support.families import VARIANTS
@@ -133,9 +135,25 @@ def test_one_formula_is_measured_by_every_series_and_again_the_same():
     ]
 
 
-def test_a_series_that_solves_nothing_is_given_up(monkeypatch):
-    import olivine.reduction.contrast
+@with_rows(
+    "outcome, expected",
+    (RuntimeError("it crashed"), (0, True, "error")),
+    (LinearOutcome(Status.FEASIBLE, nodes=7), (7, True, "feasible")),
+    (LinearOutcome(Status.OPTIMAL), (0, False, "optimal")),
+)
+def test_what_an_engine_leaves_open_is_censored(monkeypatch, outcome, expected) -> None:
+    def answer(*_: object, **__: object) -> LinearOutcome:
+        if isinstance(outcome, RuntimeError):
+            raise outcome
+        return outcome
 
+    monkeypatch.setattr(olivine.reduction.contrast, "solve_milp", answer)
+    (found,) = measure_one(Plan(5, ratio=0.1), 3, 0, ["projected"])
+    assert (found.work, found.censored, found.status) == expected
+    assert (found.series, found.n, found.m) == ("projected", 3, 1)
+
+
+def test_a_series_that_solves_nothing_is_given_up(monkeypatch):
     asked = []
 
     def fake(plan, n, instance, series):
@@ -168,6 +186,10 @@ def test_growth_in_words():
     late = [Measurement("ls", n, n, 0, n / 100, n, False, "") for n in (3, 5)]
     text = describe(fits(late)["ls"]["seconds"], "ls", "seconds", late)
     assert text == "too few sizes for a fit"
+    assert describe(None, "csc", "work", []) == "too few sizes for a fit"
+    assert describe(None, HARD[0], "seconds", []) == "too few sizes for a fit"
+    cut = Measurement("ls", 9, 9, 0, 0.0, 0, True, "")  # says nothing of growth
+    assert describe(None, "ls", "seconds", [cut]) == "too few sizes for a fit"
 
 
 @with_rows(

@@ -1,3 +1,4 @@
+import dataclasses
 import re
 from fractions import Fraction
 
@@ -24,6 +25,7 @@ from tests.support.families import (
     assignments,
     families,
 )
+from tests.support.refusals import refused
 
 # The paper's example clause: C_1 = (not x2 or x3 or not x5).
 EXAMPLE = as_three_sat([[-2, 3, -5], [1, 1, 4]], 5)
@@ -359,6 +361,7 @@ def test_a_layout_is_a_sequence_of_names_and_refuses_others():
         lambda: paper.literal_state(2, 0),
         lambda: paper.literal_state(0, 2),
         lambda: paper.state_name(-1),
+        lambda: paper.side_state(0, 0),
         lambda: Layout(Variant.PAPER, 0, 1),
         lambda: Layout(Variant.PAPER, 2**30, 1),
     ):
@@ -388,3 +391,27 @@ def test_slices_of_names_are_the_names_one_by_one(variant):
         assert all(names[i:j] == each[i:j] for i in ends for j in ends)
         assert names[::-2] == each[::-2]
         assert list(names) == each
+
+
+def odd_family(clauses=((1, 2, 2),), weights=None) -> Family:
+    arrays = np.array(clauses, dtype=np.int32), weights and np.array(weights)
+    form = as_three_sat([[1, 2, 2]], 2)
+    return Family(dataclasses.replace(form, clauses=arrays[0], weights=arrays[1]))
+
+
+@with_rows(
+    "call, arguments, words",
+    (Parameters, ("strict", Fraction(1, 19), 5), "strict is 1/20, got 1/19"),
+    (Parameters, ("gap", 0, 5), "gap is 1/4, got 0"),
+    (Parameters, ("paper", 1, 0), "total weight must be positive, got 0"),
+    (default_penalty, ("paper", 0), "at least one clause, got 0"),
+    (odd_family, ([[1, 2]],), r"shape \(m, 3\), got \(1, 2\)"),
+    (odd_family, ([[1] * 3, [1, 3, 1]],), r"clause 2 has .* 1\.\.2: \[1, 3, 1\]"),
+    (odd_family, ([[0, 1, 1], [3] * 3],), r"clause 1 has .* \[0, 1, 1\]"),
+    (odd_family, ([[1, -3, 1]],), r"clause 1 has a literal outside 1\.\.2"),
+    (odd_family, ([[1] * 3], [1, 2]), r"1 clauses but weights of shape \(2,\)"),
+    (odd_family, ([[1] * 3], [0]), "clause weights must be positive, got 0"),
+)
+def test_what_makes_no_family_is_refused(call, arguments, words) -> None:
+    refused(words, call, *arguments)
+    assert odd_family([[-2, 2, -1]], [1]).total_weight == 1

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from olivine.algorithms.mdp.tabular import TabularMDP
+from olivine.reduction.family import graph as module
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.family.graph import (
     estimate_bytes,
@@ -16,6 +17,7 @@ from olivine.reduction.family.graph import (
 
 from tests.support.depth import with_rows
 from tests.support.families import ALL_EIGHT, VARIANTS, as_three_sat, families
+from tests.support.refusals import refused
 
 THIRD = Fraction(1, 3)
 
@@ -145,6 +147,20 @@ def test_a_graph_that_does_not_fit_is_refused_before_it_is_built(variant):
         graph(family, memory_limit=needed - 1)
     with pytest.raises(ValueError, match="above the limit"):
         graph_from_mdp(family.mdp(), memory_limit=needed - 1)
+
+
+@with_rows("two_actions, more, words", (False, 1, "; --format lp"), (True, 3, "GiB$"))
+def test_a_large_graph_is_refused_unbuilt(monkeypatch, two_actions, more, words):
+    family = Family(as_three_sat([[1, 2, 2]], 2))
+    sizes, built = family.declared_sizes(), family.program()
+    needed = estimate_bytes(more * sizes.actions, sizes.transitions)
+    monkeypatch.setattr(module, "DEFAULT_MEMORY_LIMIT", needed)
+    module.refuse_large(family, two_actions=two_actions)
+    monkeypatch.setattr(module, "DEFAULT_MEMORY_LIMIT", needed - 1)
+    refused(words, module.refuse_large, family, two_actions=two_actions)
+    assert family.program() is built
+    family.forget()
+    assert family.program() is not built
 
 
 def broken(change):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from olivine.reduction.formula import dimacs
 from olivine.reduction.formula.dimacs import (
     DimacsError,
     dimacs_lines,
@@ -182,3 +183,20 @@ def test_writing_to_standard_output(capsys):
     formula = Formula.from_clauses([(1, -2)], weights=[4], hard=[True])
     write_dimacs(formula, "-")
     assert capsys.readouterr().out == "p wcnf 2 1 1\n1 1 -2 0\n"
+
+
+def test_a_line_has_as_many_bytes_as_allowed(tmp_path, monkeypatch) -> None:
+    """Where it is read in pieces, a line that has ended in them is left to parsing."""
+    path = tmp_path / "f"
+    for text, line in (b"p cnf 123 0\n", 1), (b"c\np cnf 3 1\n-1 2 3 -1 0", 3):
+        path.write_bytes(text)
+        for most in 11, 10:
+            monkeypatch.setattr(dimacs, "CHUNK", most - 4)
+            words = f":{line}: a line of more than {most} bytes"
+            if most == 11:
+                assert parse_dimacs(text, max_line=most)
+                assert dimacs.read_bytes(str(path), None, most) == text
+                continue
+            refused(words, parse_dimacs, text, max_line=most, error=DimacsError)
+            if not text.endswith(b"\n"):
+                refused(words, dimacs.read_bytes, str(path), None, most)

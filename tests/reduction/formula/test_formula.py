@@ -12,6 +12,7 @@ import olivine
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from olivine.reduction.formula import prepare
 from olivine.reduction.formula.dimacs import read_dimacs
 from olivine.reduction.formula.formula import MAX_VARIABLE, MAX_WEIGHT, Formula
 from olivine.reduction.formula.prepare import as_formula, to_pysat
@@ -437,3 +438,34 @@ def test_a_weight_that_is_no_integer_is_refused() -> None:
     weighted.append([1], weight=0.5)
     with pytest.raises(ValueError, match=r"weight 0\.5"):
         olivine.verify(weighted)
+
+
+@with_rows(
+    "rows, n, kept, renamed",
+    ([[2, -5], [5]], 5, [2, 5], [[1, -2], [2]]),
+    ([[2, -5], [5]], 13, [2, 5], [[1, -2], [2]]),  # above 4 times the literals
+    ([[1], [-6, 3]], 7, [1, 3, 6], [[1], [-3, 2]]),
+    ([[1], [-6, 3]], 6, [], []),
+    ([[2, -4]], 4, [], []),
+    ([[1]], 2, [], []),
+)
+def test_many_unused_variables_are_left_out(monkeypatch, rows, n, kept, renamed):
+    """More than 10,000, here 2, and more than are used."""
+    monkeypatch.setattr(prepare, "MOST_UNUSED", 2)
+    used = prepare.without_unused(Formula.from_clauses(rows, n))
+    assert (used is not None) == bool(kept)
+    if used is not None:
+        assert used.formula == Formula.from_clauses(renamed, len(kept))
+        values = used.extend(np.ones(len(kept), dtype=np.bool_))
+        assert (len(values), (np.flatnonzero(values) + 1).tolist()) == (n, kept)
+        assert str(used).startswith(f"{n - len(kept)} of {n} variables occur in no")
+
+
+def test_a_formula_in_words_and_one_that_nothing_is_planted_in() -> None:
+    formula = Formula.from_clauses([[1], [2]], 2, [3, 4], hard=[True, False])
+    assert repr(formula) == "<Formula: 2 variables, 2 clauses, total weight 4, 1 hard>"
+    no, none = (
+        random_ksat(5, 9, 3, np.random.default_rng(3), planted=planted)
+        for planted in (False, None)
+    )
+    assert no == none

@@ -95,3 +95,10 @@ def test_a_reached_target_or_a_time_limit_stops_it(rng):
     assert found.flips == 0
     assert found.unsatisfied == 1
     assert walksat(three_sat, rng, max_flips=10**9, time_limit=0.05).flips < 10**9
+
+
+def test_without_a_target_it_stops_at_nothing_unsatisfied(rng):
+    three_sat = Formula.from_clauses([[1], [2]]).three_sat()
+    for options, unsatisfied in ({}, 0), ({"target": 1}, 1):
+        found = walksat(three_sat, rng, start=np.array([False, True]), **options)
+        assert (found.unsatisfied, found.flips) == (unsatisfied, 1 - unsatisfied)

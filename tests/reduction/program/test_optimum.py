@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from olivine.reduction.family.family import Family, Variant
 from olivine.reduction.family.variants import Parameters, default_penalty
 from olivine.reduction.formula.dimacs import read_dimacs
+from olivine.reduction.program import optimum as module
 from olivine.reduction.program.optimum import (
     least_better,
     least_difference,
@@ -241,3 +242,15 @@ def test_what_is_better_is_at_least_the_least_better(parameters, unit, data):
 def test_the_expected_optima_are_of_all_variants(folder):
     same = (CASES / folder / "expected.jsonl").read_text("utf-8") == remade(folder)
     assert same, missing(folder)
+
+
+def test_a_certificate_that_fails_is_an_error(monkeypatch) -> None:
+    family = Family(as_three_sat([[1, 1, 1], [2, 2, 2]], 2))
+    for name, found, words in (
+        ("back", np.array([False] * 2), "value 1 came back as an assignment worth 2/3"),
+        ("violations", ["a row"], "certificate of an assignment fails: .*a row"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, lambda *_, found=found: found)
+            refused(words, module.certify, family, [True] * 2, error=RuntimeError)
+    assert module.certify(family, np.array([False, False])) == Fraction(2, 3)

@@ -11,8 +11,12 @@ from hypothesis import strategies as st
 from olivine.algorithms.olive_program.optimisers import LeastTolerance, least_tolerance
 from olivine.algorithms.olive_program.program import OliveProgram
 from olivine.reduction.family.family import Family, Variant
+from olivine.reduction.family.variants import Parameters
 from olivine.reduction.program.tolerance import (
+    accuracy,
     critical_tolerance,
+    decides,
+    optimum_within,
     tolerance_bounds,
     tolerance_ceiling,
 )
@@ -263,3 +267,37 @@ def test_forced_by_branch_and_bound(clauses, expected) -> None:
     assert found.value == Fraction(expected) == found.lower
     assert found.exact
     assert at_tolerance(family, found.value).is_feasible(found.pair)
+
+
+@with_rows(
+    "variant, penalty, one, two, ceiling",  # for W = 8, by the forms on the page
+    ("paper", "1/8", "1/32", "1/20", "1/8"),
+    ("paper", "1/25", "1/32", "1/25", "1/25"),
+    ("paper", "9/10", "1/32", "1/20", "1/4"),
+    ("normalized", "1/8", "7/752", "7/368", "1/32"),
+    ("all-levels", "1/2", "1/188", "1/92", "1/12"),
+    ("gap", "1/4", "3/376", "3/184", "1/16"),
+    ("strict", "1/20", "1/740", "1/380", "1/100"),
+    ("forced", "3/6250", "1/153200", "1/76400", "1/6250"),
+)
+def test_closed_forms(variant, penalty, one, two, ceiling) -> None:
+    given, most = Parameters(variant, Fraction(penalty), 8), Fraction(ceiling)
+    assert tolerance_ceiling(given) == most
+    for u, least in (0, 0), (1, Fraction(one)), (2, Fraction(two)):
+        upper = most if u and variant == "paper" else least
+        assert tolerance_bounds(given, u) == (least, upper)
+    assert tolerance_bounds(given, 4)[0] >= Fraction(two)
+    for u in (-1, 5):
+        refused(rf"weight {u} is outside 0\.\.4", tolerance_bounds, given, u)
+
+
+def test_optima_with_a_tolerance_and_what_estimates_decide() -> None:
+    eighth, tau = Fraction(1, 8), Fraction(1, 100)
+    strict = Fraction(3, 20) - Fraction(1, 480) + Fraction(37, 2400)
+    assert optimum_within(Variant.STRICT, eighth, tau) == strict
+    assert optimum_within(Variant.GAP, eighth, tau) == 1  # not 1 + 1/125
+    assert optimum_within(Variant.GAP, Fraction(1, 2), tau) == Fraction(547, 600)
+    refused("gap, not for paper", optimum_within, Variant.PAPER, eighth, tau)
+    for parts, known in (1480, False), (1481, True):  # η < σ/(180 + 40σ)
+        assert decides(eighth, *[Fraction(1, parts)] * 2) == known
+    refused("strict, not gap", accuracy, family_of(ONE_VARIABLE, "gap"))

@@ -128,6 +128,7 @@ def test_the_accuracy_of_olive_with_its_own_constants(further, met, levels):
     ((Fraction(1, 50), PHI, 1), "outside 0..φ"),
     ((-PHI, PHI, 1), "outside 0..φ"),
     ((PHI, PHI, 1, -PHI), "noise -1/100 of the errors is negative"),
+    ((PHI, PHI, 1, PHI, -PHI), "γ = -1/100 is negative"),
     ((PHI, PHI, 2 * PHI), "cannot stop at 1/50, below Hφ = 3/100"),
 )
 def test_noise_that_olive_does_not_allow(noise, message):

@@ -81,6 +81,9 @@ def test_rules_of_levels_and_of_the_stated_run():
                 refused(r"goes with any and largest", traced_run, family, levels=levels)
             else:
                 assert traced_run(family, levels=levels).meets_hard_program
+    whole = Family(as_three_sat(ALL_EIGHT, 3), "all-levels")
+    assert traced_run(whole, levels="all").meets_hard_program
+    refused("levels lowest do not go with", traced_run, whole, levels="lowest")
     errors = [0, 2, 3, 3]
     assert allowed_levels("any", errors) == [2, 3, 4]
     assert allowed_levels("lowest", errors) == [2]

@@ -1,5 +1,6 @@
 """The routes one by one, how answers agree, and the fast path beside them."""
 
+import os
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -8,18 +9,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from olivine.reduction import multi
 from olivine.reduction.family.family import Instance
 from olivine.reduction.family.variants import Parameters, Variant
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.program.optimum import check
 from olivine.reduction.program.optimum import optimum as theorem_o
-from olivine.reduction.verify import optimise, routes
+from olivine.reduction.verify import decision, optimise, routes
 from olivine.reduction.verify.decision import ENGINES, _confirm, decide
 from olivine.reduction.verify.optimise import shown
 from olivine.reduction.verify.route import ROUTES, RouteResult, Settings
 from olivine.reduction.verify.routes import milp_route
 from olivine.reduction.verify.verification import combine, verify
-from olivine.solvers.outcome import MaxSatOutcome, SatStatus, Status
+from olivine.solvers.outcome import MaxSatOutcome, SatOutcome, SatStatus, Status
 from olivine.solvers.sat import maxsat
 
 from tests.support.depth import spread, with_rows
@@ -308,3 +310,32 @@ def test_hard_clauses_are_counted_and_refused(hard, words) -> None:
     formula = Formula.from_clauses([[1], [2], [-1]], 2, [1, 1, 1], hard=flags)
     with pytest.raises(ValueError, match=words):
         Instance.of(formula)
+
+
+def test_a_sat_solver_that_fails_or_lies(monkeypatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("a wrong model")
+
+    for module in decision, multi:
+        monkeypatch.setattr(module, "solve_sat", fail)
+    assert decide(Instance.of(SATISFIABLE)).remarks == ("sat: a wrong model",)
+    votes = multi.verify_multi_hardness(SATISFIABLE)
+    assert (votes.routes["sat"].status, votes.contradictions) == ("error", ())
+    lie = SatOutcome(SatStatus.UNSATISFIABLE, None, 0.0, "toy")
+    monkeypatch.setattr(multi, "solve_sat", lambda *_, **__: lie)
+    (said,) = multi.verify_multi_hardness(SATISFIABLE).contradictions
+    assert said.startswith("satisfiable: {'sat': False, 'deterministic': True")
+
+
+@with_rows(
+    "name, fail, reason",
+    ("solve_program", lambda *_, **__: os.stat(""), "[Errno 2] No such file"),
+    ("back", lambda *_: int("two"), "its solution is no pair: invalid literal"),
+)
+def test_what_the_routes_of_programs_leave_open(monkeypatch, name, fail, reason):
+    monkeypatch.setattr(routes, name, fail)
+    found = milp_route(Instance.of(FULL3), Settings("projected", 60, None))
+    assert (found.status, found.finished, found.lower) == ("unknown", False, None)
+    assert found.reason.startswith(reason)
+    found = routes.brute_route(Instance.of(FULL3, "forced"), None)
+    assert found.reason == "no member of variant forced attains the optimum"
