@@ -59,7 +59,7 @@ def of_class(owner: type) -> Iterator[tuple[str, str]]:
         made = name == "__init__" and dataclasses.is_dataclass(owner)
         if inspect.isfunction(found) and not made and "=" in defaults(found):
             yield f".{name}", defaults(found)
-        elif isinstance(found, int | float) and not name.startswith(("__", "_is_")):
+        elif isinstance(found, int | float) and name.isupper():
             yield f".{name}", shown(found)
 
 
@@ -81,7 +81,7 @@ def declared(module: ModuleType) -> Iterator[tuple[str, str]]:
                 }
     for name, found in vars(module).items():
         if getattr(found, "__module__", None) != module.__name__:
-            if name in numbered - OF_THE_MACHINE:
+            if name.isupper() and name in numbered - OF_THE_MACHINE:
                 yield name, shown(found)
         elif isinstance(found, type):
             for part, text in of_class(found):
