@@ -12,6 +12,7 @@ from tests.recorded import (
     test_declared,
     test_learning,
     test_library,
+    test_runs,
     test_verbs,
 )
 from tests.support import recorded as record
@@ -27,6 +28,7 @@ ASKED = {
     "library": test_library.KEYS,
     "noticed": [entry.id for entry in test_ledger.ENTRIES],
     "options": VERBS,
+    "runs": test_runs.KEYS,
     "verbs": test_verbs.KEYS,
 }
 """Keys by subject, where tables list them."""

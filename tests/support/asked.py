@@ -25,8 +25,6 @@ import pytest
 from olivine import algorithms, reduction, solvers
 from olivine.claims import Claim, samples
 
-_CACHED = type(functools.cache(len))
-_KEEPING = samples.made_once(len).__code__
 _METHODS = FunctionType, property, functools.cached_property
 CHOSEN_BY_ENGINES = "solve_lp", "solve_milp", "maximise", "pair", "satisfied"
 SIZES = "shape", "n_variables", "n_clauses", "n_actions", "horizon"
@@ -36,24 +34,22 @@ class Asked:
     """Calls by claims of functions, methods and properties, by their names.
 
     A digest is of the numbers, names and shapes of arrays that are given and answered:
-    what engines choose freely is not in it. Calls inside a function that keeps its
-    results are not counted, for an earlier entry may have made them. The call with the
-    number `nth` of the answer `target` is altered.
+    what engines choose freely is not in it. Runs that an earlier entry made are
+    forgotten. The call with the number `nth` of the answer `target` is altered.
     """
 
     def __init__(self, patch: Any, target: str = "", nth: int = 0) -> None:
         self.numbers: dict[str, int] = {}
         self._target, self._nth = target, nth
         self._calls: dict[str, list[Any]] = {}
-        self._keeping = 0
         self._generators: list[np.random.Generator] = []
+        samples.forget()
         patch.setattr(np.random, "default_rng", self._made(np.random.default_rng))
         function = target.partition(" ")[0]
         wrapped: dict[int, Any] = {}
         for owner, name, found in _callables():
             code = _code(found)
-            known = getattr(code, "__qualname__", "") == function or _keeps(code)
-            if not target or known:
+            if not target or getattr(code, "__qualname__", "") == function:
                 make = self._wrapped
                 wrapped.setdefault(id(found), make(found, isinstance(owner, type)))
                 patch.setattr(owner, name, wrapped[id(found)])
@@ -61,7 +57,7 @@ class Asked:
     def _made(self, make: Callable[..., Any]) -> Callable[..., Any]:
         def default_rng(*arguments: Any) -> Any:
             made = make(*arguments)
-            if not self._keeping and _from_claims():
+            if _from_claims():
                 self._generators.append(made)
             return made
 
@@ -78,16 +74,10 @@ class Asked:
     def _call(
         self, named: Any, method: bool, run: Callable[..., Any]
     ) -> Callable[..., Any]:
-        keeps = _keeps(named)
-
         @functools.wraps(named)
         def call(*args: Any, **kwargs: Any) -> Any:
-            self._keeping += keeps
-            try:
-                value = run(*args, **kwargs)
-            finally:
-                self._keeping -= keeps
-            if self._keeping or (method and not _from_claims()):
+            value = run(*args, **kwargs)
+            if method and not _from_claims():
                 return value
             if self._target:
                 return self._given(value)
@@ -129,11 +119,6 @@ def _code(found: Any) -> Any:
     return getattr(found, "fget", None) or getattr(found, "func", None) or found
 
 
-def _keeps(function: Any) -> bool:
-    kept = getattr(function, "__code__", None) is _KEEPING
-    return kept or isinstance(function, _CACHED)
-
-
 def _from_claims() -> bool:
     caller = sys._getframe(2).f_globals.get("__name__")
     return str(caller).startswith("olivine.claims")
@@ -161,8 +146,7 @@ def _callables() -> Iterator[tuple[Any, str, Any]]:
                 if home == title and not issubclass(found, Enum | Exception):
                     yield from _methods(found, ours)
             elif ours and home.startswith("olivine."):
-                plain_one = isinstance(found, FunctionType)
-                if (plain_one and not isgeneratorfunction(found)) or _keeps(found):
+                if isinstance(found, FunctionType) and not isgeneratorfunction(found):
                     yield module, name, found
 
 
@@ -233,6 +217,8 @@ def is_noticed(entry: Claim, answer: str) -> bool:
             return not entry.check().holds
         except Exception:
             return False
+        finally:
+            samples.forget()
 
 
 def to_be_noticed(entry: Claim) -> dict[str, list[str]]:

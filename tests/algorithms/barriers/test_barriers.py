@@ -63,6 +63,18 @@ def test_over_all_functions_the_covering_distribution_decides(m, share):
     assert found.value == (HALF if share < HALF else 1)
 
 
+def test_a_distribution_may_leave_a_state_out():
+    made = average.AverageBarrier(4).instance()
+    for share, value in (0, HALF), (1, 1):
+        found = average.explore_by_averages(
+            made.environment,
+            tabular(4),
+            made.policies,
+            coverage={2: (share, 1 - share)},
+        )
+        assert found.value == value
+
+
 def test_ties_for_the_algorithm_set_it_free():
     found = average.run_average(average.AverageBarrier(4), (average.BEST, average.EVEN))
     assert found.value == 1

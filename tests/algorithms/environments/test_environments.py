@@ -293,6 +293,7 @@ def test_states_have_successors_and_a_start_of_weight_zero_is_none():
     level = FiniteLevel(np.eye(2, dtype=np.int64), one, one, moves)
     assert FiniteModel((level,), 1, [1, 0]).deterministic
     assert not FiniteModel((level,), 1, [1, 1]).deterministic
+    assert FiniteModel([level], 1, [1, 0]).levels == (level,)
 
 
 def test_the_moves_between_widest_levels_are_counted_by_their_product(monkeypatch):

@@ -124,8 +124,11 @@ def test_growth_and_random_problems_are_as_asked_for(rng):
     sizes = [2, 4, 8, 16]
     assert testing.growth(lambda n: 3 * n**2, sizes).exponent == pytest.approx(2)
     assert testing.growth(lambda n: 2**n, sizes).exponent > 3
+    assert testing.growth(lambda n: n, [1, 8]).operations == (1, 8)
     with pytest.raises(ValueError, match="two positive"):
         testing.growth(lambda n: n, [4])
+    with pytest.raises(ValueError, match="two positive"):
+        testing.growth(lambda n: n, [0, 4])
     with pytest.raises(ValueError, match="not all positive"):
         testing.growth(lambda n: 0, sizes)
     problem = oracles.random_csc(rng, 7, 3, 2)
