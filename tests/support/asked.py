@@ -145,9 +145,12 @@ def _callables() -> Iterator[tuple[Any, str, Any]]:
             if isinstance(found, type):
                 if home == title and not issubclass(found, Enum | Exception):
                     yield from _methods(found, ours)
-            elif ours and home.startswith("olivine."):
-                if isinstance(found, FunctionType) and not isgeneratorfunction(found):
-                    yield module, name, found
+            elif ours and home.startswith("olivine.") and _answers(found):
+                yield module, name, found
+
+
+def _answers(found: Any) -> bool:
+    return isinstance(found, FunctionType) and not isgeneratorfunction(found)
 
 
 def _methods(owner: type, private: bool) -> Iterator[tuple[Any, str, Any]]:
