@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..classes.protocols import Observations, check_policies
+from ..exact import calling
 from ..exact.data import EmpiricalMeasure
 
 Path = Sequence[int]  # Actions a_1, ..., a_{h-1}; it ends at level h
@@ -306,10 +307,11 @@ def missing_members(environment: Any, protocol: type = Environment) -> list[str]
 
 
 def _gives(environment: Any, name: str) -> bool:
-    try:
-        return hasattr(environment, name)
-    except UnknownTruthError:
-        return True
+    with calling(f"environment.{name}"):
+        try:
+            return hasattr(environment, name)
+        except UnknownTruthError:
+            return True
 
 
 def require_deterministic(environment: Environment, algorithm: str) -> None:

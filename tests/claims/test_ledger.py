@@ -2,8 +2,10 @@
 
 import re
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
+from olivine import make
 from olivine.algorithms.learning.problem import MonitorReport
 from olivine.claims import load, registered, samples
 
@@ -133,6 +135,12 @@ def test_what_held_is_judged_inside_the_event_only():
     assert "never checked" in samples.held([unchecked], "lemma").text
     unknown = Result(event=report(True, scope="premise"), lemma=report(None))
     assert not samples.held([inside, unknown], "lemma").holds
+
+
+def test_a_run_without_a_policy_loses_all_there_is():
+    made = SimpleNamespace(environment=make("tabular", 0))
+    best = made.environment.truth.optimal_value
+    assert samples.loss(made, SimpleNamespace(policies=None)) == best > 0
 
 
 def test_runs_are_made_once_for_each_number_of_seeds(monkeypatch):

@@ -95,6 +95,15 @@ def test_a_spoilt_member_is_named(member, value, message):
     refused(message, olivine.check_environment, Spoilt(**{member: value}))
 
 
+def test_an_object_that_raises_when_it_is_asked_for_a_member_is_told():
+    class Empty:
+        def __getattr__(self, name):
+            return {}[name]
+
+    for call in olivine.check_environment, as_environment:
+        refused("raised KeyError: '", call, Empty())
+
+
 def test_a_mean_that_is_no_fraction_is_named():
     class Float:
         n, mean_return, paths, transitions = 20, 0.5, np.zeros((3, 3), int), ()
