@@ -1,5 +1,13 @@
 """Each algorithm on small environments: all that a run reports is as recorded."""
 
+import dataclasses
+import json
+from fractions import Fraction
+from hashlib import sha256
+
+import numpy as np
+from olivine import learn, make
+
 from tests.support.commands import olivine
 from tests.support.depth import with_rows
 from tests.support.recorded import recorded
@@ -59,6 +67,12 @@ CASES = [
 ]
 
 
+OF_EVENTS = [
+    (algorithm, params, classes, settings, env)
+    for algorithm, params, classes, settings, env in CASES
+    if env in ("tabular", "random-finite", "lock")
+    if classes != "linear" and (algorithm, classes) != ("olive", "tabular")
+]
 SEEDS = (0, 1)
 
 
@@ -68,6 +82,7 @@ def key_of(algorithm, params, classes, settings, env, seed) -> str:
 
 
 KEYS = [key_of(*case, seed) for case in CASES for seed in SEEDS]
+KEYS += [f"{key_of(*case, 0)} events" for case in OF_EVENTS]
 
 
 @with_rows("algorithm, params, classes, settings, env", *CASES)
@@ -82,3 +97,45 @@ def test_runs(algorithm, params, classes, settings, env) -> None:
         )
         key = key_of(algorithm, params, classes, settings, env, seed)
         recorded("learning", key, {"status": done.status} | {"record": done.record})
+
+
+def values(texts) -> dict:
+    """Values of NAME=VALUE."""
+    return {
+        k: json.loads(v) if v[0] in "0123456789tf" else v
+        for k, _, v in (text.partition("=") for text in texts)
+    }
+
+
+def told(value):
+    """What an event tells: numbers, of arrays whole ones, names of the rest."""
+    if dataclasses.is_dataclass(value):
+        names = [f.name for f in dataclasses.fields(value)]
+        return {name: told(getattr(value, name)) for name in names}
+    if isinstance(value, np.ndarray):
+        return value.tolist() if value.dtype.kind in "biu" else value.shape
+    if isinstance(value, dict):
+        return {str(k): told(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [told(v) for v in value]
+    plain = value is None or isinstance(value, bool | int | str | Fraction)
+    return str(value) if plain else type(value).__name__
+
+
+@with_rows("algorithm, params, classes, settings, env", *OF_EVENTS)
+def test_events(algorithm, params, classes, settings, env) -> None:
+    """Number of events of each kind and a digest; where engines choose, they differ."""
+    found = {}
+
+    def observe(event) -> None:
+        count = found.setdefault(type(event).__name__, [0, sha256()])
+        count[0] += 1
+        count[1].update(json.dumps(told(event)).encode())
+
+    world = make(env, 0, **values(SMALL[env].split()))
+    own = None if classes == "-" else classes
+    given = {"parameters": params} | values(settings)
+    learn(algorithm, world, own, seed=0, observers=[observe], **given)
+    told_of = {k: f"{n} {h.hexdigest()[:8]}" for k, (n, h) in found.items()}
+    key = key_of(algorithm, params, classes, settings, env, 0)
+    recorded("learning", f"{key} events", {"events": told_of})

@@ -58,6 +58,8 @@ def _rows(subject: str) -> dict[str, Any]:
 def plain(value: Any, folder: str = "\0") -> Any:
     """JSON's values: floats of nine digits, no times, texts without a folder's name."""
     if isinstance(value, Mapping):
+        took = value.get("seconds")
+        assert not isinstance(took, int | float) or 0 <= took < 3600
         value = {k: v for k, v in value.items() if k not in CLOCK}
         return {str(k): plain(v, folder) for k, v in value.items()}
     if isinstance(value, np.ndarray | np.generic):

@@ -373,6 +373,7 @@ def test_a_layout_is_a_sequence_of_names_and_refuses_others():
     assert names[1:3] == ["C1", "X1"]
     assert names.index("x1^0") == 3
     assert names != Layout(Variant.ALL_LEVELS, 1, 1).action_names()
+    assert names != [*reversed(names)]
     assert (names == 6) is (names == "s0") is False
     assert hash(names) == hash(Layout(Variant.ALL_LEVELS, 1, 1).state_names())
     with pytest.raises(IndexError):

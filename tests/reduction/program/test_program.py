@@ -170,6 +170,10 @@ def test_projected_is_the_plain_maxsat_model():
     assert (second.sense, second.rhs) == (">=", 0)
     costs = {y1: Fraction(-3, 4 * 26), y2: Fraction(-5, 4 * 26)}
     assert built.model.objective == costs
+    point = [Fraction(0)] * len(built.model.variables)
+    for value, true in (Fraction(1, 2), True), (Fraction(49, 100), False):
+        point[x2] = value
+        assert built.assignment(point).tolist() == [False, true, False]
 
 
 def test_projected_tries_a_clause_only_where_that_can_be_better():

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from olivine.reduction import multi
-from olivine.reduction.family.family import Instance
+from olivine.reduction.family.family import Family, Instance
 from olivine.reduction.family.variants import Parameters, Variant
 from olivine.reduction.formula.formula import Formula
 from olivine.reduction.program.optimum import check
@@ -339,3 +339,11 @@ def test_what_the_routes_of_programs_leave_open(monkeypatch, name, fail, reason)
     assert found.reason.startswith(reason)
     found = routes.brute_route(Instance.of(FULL3, "forced"), None)
     assert found.reason == "no member of variant forced attains the optimum"
+
+
+def test_the_best_member_is_the_first_one_in_parts_too(monkeypatch):
+    family = Family(Formula.from_clauses([[1, 2, 3]]).three_sat())
+    best = routes.best_member(family)
+    assert best.y.tolist() == [True, False, False]
+    monkeypatch.setattr(routes, "_CHUNK_BITS", 1)
+    assert routes.best_member(family).y.tolist() == best.y.tolist()
