@@ -306,6 +306,7 @@ def test_a_killed_child_is_unknown_and_our_own_error_is_one(monkeypatch):
 def test_a_scaled_program_whose_child_fails_is_unknown_or_an_error(monkeypatch):
     solve, model = milp.solve_scaled_milp, small_knapsack()
     assert (solve(model).status, solve(model).engine) == (Status.OPTIMAL, "highs")
+    assert 0 < solve(model).seconds < 600
     refused("time limit", solve, model, time_limit=-1)
     monkeypatch.setattr(milp, "_solve_scaled", lambda *_: os.abort())
     assert solve(model).status is Status.UNKNOWN

@@ -132,6 +132,8 @@ def test_members_come_from_any_object_and_missing_ones_are_listed():
     env = Wrapped(olivine.make("tabular", 0))
     assert "not told" in olivine.check_environment(env)[0]
     assert olivine.learn("psdp", env, parameters="practical").status == "success"
+    seen = as_environment(Wrapped(olivine.make("grid", 0)))
+    assert [level.shape for level in seen.features][:2] == [(8, 9), (24, 9)]
     refused("draw gave nothing", olivine.check_environment, Wrapped(Fraction(1)))
     with pytest.raises(ValueError, match="draw gave nothing") as caught:
         olivine.check_environment(Fraction(1))
