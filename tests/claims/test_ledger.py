@@ -68,7 +68,7 @@ def test_an_answer_that_is_a_little_off_refutes_it(entry):
 
 
 def test_noise_in_strict_holds_on_the_first_formula(monkeypatch):
-    """The whole entry is long."""
+    """With one alone."""
     monkeypatch.setattr(samples, "INSTANCES", 1)
     (entry,) = (e for e in ENTRIES if e.id == "strict-noise")
     evidence = entry.check()

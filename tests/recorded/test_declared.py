@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import inspect
+import itertools
 import pkgutil
 from collections.abc import Iterator
 from enum import Enum
@@ -63,25 +64,23 @@ def of_class(owner: type) -> Iterator[tuple[str, str]]:
             yield f".{name}", shown(found)
 
 
-def declared(module: ModuleType) -> Iterator[tuple[str, str]]:
-    """Names of a module that have a number or a default."""
-    numbered = set()
+def numbered(module: ModuleType) -> Iterator[str]:
+    """Names that a module assigns an expression with a number in it."""
     for line in ast.parse(inspect.getsource(module)).body:
         if isinstance(line, ast.Assign | ast.AnnAssign) and line.value:
             inside = [getattr(node, "value", "") for node in ast.walk(line.value)]
             if any(isinstance(value, int | float) for value in inside):
-                targets = (
-                    line.targets if isinstance(line, ast.Assign) else [line.target]
-                )
-                numbered |= {
-                    n.id
-                    for t in targets
-                    for n in ast.walk(t)
-                    if isinstance(n, ast.Name)
-                }
+                places = line.targets if isinstance(line, ast.Assign) else [line.target]
+                nodes = itertools.chain(*map(ast.walk, places))
+                yield from (node.id for node in nodes if isinstance(node, ast.Name))
+
+
+def declared(module: ModuleType) -> Iterator[tuple[str, str]]:
+    """Names of a module that have a number or a default."""
+    constants = {*numbered(module)} - OF_THE_MACHINE
     for name, found in vars(module).items():
         if getattr(found, "__module__", None) != module.__name__:
-            if name.isupper() and name in numbered - OF_THE_MACHINE:
+            if name.isupper() and name in constants:
                 yield name, shown(found)
         elif isinstance(found, type):
             for part, text in of_class(found):

@@ -1,6 +1,5 @@
 """Runs of OLIVE on the families, searches and barriers are as recorded."""
 
-import dataclasses
 import itertools
 from fractions import Fraction
 
@@ -18,7 +17,7 @@ from olivine.reduction.run.every_tie import every_tie
 from olivine.reduction.run.run import adversarial_run
 from olivine.reduction.run.schedule import q_functions, schedule
 
-from tests.support.recorded import recorded
+from tests.support.recorded import fields, recorded
 
 VARIANTS = "paper", "normalized", "gap", "all-levels", "strict", "forced"
 FORMULAS = [[1, 2], [-1]], [[1, 2, 3], [-1, -2, 3], [-3]]
@@ -31,21 +30,6 @@ KEYS = [
     "barriers of losses",
     "deviations",
 ]
-LEFT_OUT = {"family", "seconds"}
-
-
-def fields(value):
-    """Plain fields, also of what is inside."""
-    if dataclasses.is_dataclass(value):
-        own = {f.name for f in dataclasses.fields(value)} - LEFT_OUT
-        return {name: fields(getattr(value, name)) for name in own}
-    if isinstance(value, dict):
-        return {str(k): fields(v) for k, v in value.items()}
-    if isinstance(value, set | frozenset):
-        return sorted(map(str, value))
-    if isinstance(value, list | tuple):
-        return [fields(v) for v in value]
-    return value
 
 
 def families(variant):

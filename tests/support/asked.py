@@ -66,7 +66,10 @@ class Asked:
     def _wrapped(self, found: Any, method: bool) -> Any:
         code = _code(found)
         if isinstance(found, functools.cached_property):
-            keep = lambda s, value: vars(s).__setitem__(found.attrname, value)  # noqa: E731
+
+            def keep(owner: Any, value: Any) -> None:
+                vars(owner)[found.attrname] = value
+
             return property(self._call(code, method, found.__get__), keep)
         call = self._call(code, method, code)
         return property(call) if isinstance(found, property) else call

@@ -5,6 +5,7 @@ A change of a result that is meant is recorded by
     python -m tests.support.remake_expected
 """
 
+import dataclasses
 import json
 import math
 import os
@@ -21,6 +22,7 @@ FOLDER = Path(__file__).parents[1] / "recorded"
 REMAKING = "OLIVINE_REMAKE"
 COMMAND = "python -m tests.support.remake_expected"
 CLOCK = {"seconds", "memory", "family.json", "python", "libraries"}
+LEFT_OUT = {"family", "seconds"}
 _FLEETING = [
     (re.compile(r"\b\d+(\.\d+)?(e-?\d+)? s\b"), "… s"),
     (re.compile(r'": "\d+\.\d+[.\w]*"'), '": "VERSION"'),  # of a library
@@ -75,6 +77,21 @@ def plain(value: Any, folder: str = "\0") -> Any:
     for pattern, words in _FLEETING:
         text = pattern.sub(words, text)
     return text
+
+
+def fields(value: Any, shown: Callable[[Any], Any] = lambda v: v) -> Any:
+    """Fields of dataclasses, also inside, without families; what else is as `shown`."""
+    if dataclasses.is_dataclass(value):
+        names = [f.name for f in dataclasses.fields(value)]
+        own = {name: getattr(value, name) for name in names if name not in LEFT_OUT}
+        return fields(own, shown)
+    if isinstance(value, dict):
+        return {str(k): fields(v, shown) for k, v in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted(map(str, value))
+    if isinstance(value, list | tuple):
+        return [fields(v, shown) for v in value]
+    return shown(value)
 
 
 def first_difference(old: Any, new: Any, where: str = "") -> str:
